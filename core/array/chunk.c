@@ -1,0 +1,534 @@
+/*
+ * chunk.c: loading one chunk, as a state machine that never waits for a lock, a queue or memory in a thread:
+ *
+ *     index    for each level of sharding: get the index from the cache, or read it here (it is never queued behind others)
+ *     reserve  decoded, encoded and scratch bytes at once; a load that waits for memory holds nothing
+ *     fetch    the encoded bytes
+ *     decode   then the cache takes the chunk, and whoever waits for it copies
+ *
+ * It starts where the caller is or on a decode worker, and only tries the store; where that would wait it goes on as a task
+ * of the fetch lane. Decoding is done by workers, or here when it is short.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "array/array_impl.h"
+#include "base/checked.h"
+#include "base/err.h"
+#include "base/stats.h"
+#include "base/str.h"
+
+/* A decode that is done in the thread that asks: a wake across CPUs costs about 25 us (design, section 6). */
+#define INLINE_DECODE_NS 30000
+/* So many fetches of one array past their deadline, and it is given up until one returns. */
+#define MAX_STUCK 64
+
+enum stage { STAGE_INDEX, STAGE_RESERVE, STAGE_FETCH, STAGE_DECODE, STAGE_DONE };
+
+/* Where a stage runs: in the thread that asked, on a decode worker, or on a fetch slot. */
+enum place { PLACE_HERE, PLACE_WORKER, PLACE_SLOT };
+
+struct load {
+	struct task task;
+	struct reservation reservation;
+	struct cache_waiter index_waiter;
+	struct array *array;
+	enum stage stage;
+	bool ahead;			/* read-ahead, which gives up where it would have to wait for memory */
+	bool index_claimed; /* the cache told this load to read the index of `level` */
+	bool absent;
+	int level;			   /* of the index that comes next */
+	struct value *value;   /* that the extent lies in, once known */
+	uint64_t offset, size; /* the extent of the shard or chunk in the value */
+	uint64_t reserved;	   /* bytes */
+	struct buf *encoded;
+	uint64_t coords[]; /* of the chunk */
+};
+
+/* A decoded index as the cache keeps it. It owns the open value, so that index and data are of one version. */
+struct shard_index {
+	struct value *value;
+	uint64_t offset, size; /* of the shard in the value */
+	struct shard_entry entries[];
+};
+
+/* A stage ends with 0, a negative errno, -EAGAIN (would wait: go on as a fetch) or this: something else continues it. */
+#define LOAD_WAITS 1
+
+static void run(struct load *load, enum place place);
+
+static void run_on_worker(struct task *task)
+{
+	run(container_of(task, struct load, task), PLACE_WORKER);
+}
+
+static void run_on_slot(struct task *task)
+{
+	run(container_of(task, struct load, task), PLACE_SLOT);
+}
+
+static void submit(struct load *load, enum pool_lane lane)
+{
+	struct array *array = load->array;
+	load->task.run = lane == POOL_DECODE ? run_on_worker : run_on_slot;
+	load->task.stuck = &array->stuck;
+	pool_submit(array->env.pool, lane, POOL_DEMAND, &load->task);
+}
+
+static void granted(struct reservation *reservation)
+{
+	submit(container_of(reservation, struct load, reservation), POOL_DECODE);
+}
+
+/* True: the bytes are reserved. False: `granted` continues. */
+static bool reserve(struct load *load, uint64_t bytes)
+{
+	load->reservation.bytes = bytes;
+	load->reservation.granted = granted;
+	load->reserved = bytes;
+	return cache_reserve(load->array->env.cache, &load->reservation);
+}
+
+static void unreserve(struct load *load, uint64_t bytes)
+{
+	load->reserved -= bytes;
+	if (bytes)
+		cache_release(load->array->env.cache, bytes);
+}
+
+static enum store_how how(enum place place)
+{
+	return place == PLACE_SLOT ? STORE_WAIT : STORE_TRY;
+}
+
+/* The coordinates of the piece of a level that holds the chunk. */
+static void piece_coords(const struct load *load, const struct layout_grid *grid, uint64_t *ret_coords)
+{
+	const struct array *array = load->array;
+	for (int a = 0; a < array->meta->ndim; a++)
+		ret_coords[a] = load->coords[a] / (grid->chunk[a] / array->grid.chunk[a]);
+}
+
+static char *stored_key(const struct load *load)
+{
+	const struct array *array = load->array;
+	uint64_t coords[LIMIT_DIMS];
+	piece_coords(load, array->n_levels ? &array->levels[0].grid : &array->grid, coords);
+	return key_of_chunk(&array->meta->keys, array->path, coords, array->meta->ndim);
+}
+
+/* Opens the stored value; *ret_absent when it is proved that there is none. */
+static int open_value(struct load *load, enum place place, bool *ret_absent)
+{
+	*ret_absent = false;
+	autofree char *key = stored_key(load);
+	if (!key)
+		return err_set(ENOMEM, "no memory for a key");
+	int rc = store_open_value(load->array->env.store, key, how(place), &load->value);
+	if (rc != -ENOENT)
+		return rc;
+	*ret_absent = true;
+	return 0;
+}
+
+static int read_exactly(struct load *load, uint64_t offset, size_t size, enum place place, void *dst)
+{
+	size_t got;
+	int rc = value_read(load->value, (struct range){.offset = offset, .length = size}, how(place), dst, &got);
+	if (rc)
+		return rc;
+	if (got != size)
+		return err_set(EIO, "ends after %zu of %zu bytes", got, size);
+	return 0;
+}
+
+static struct cache_key index_key(const struct load *load)
+{
+	const struct shard_level *level = &load->array->levels[load->level];
+	uint64_t coords[LIMIT_DIMS];
+	piece_coords(load, &level->grid, coords);
+	return array_key(load->array, &level->grid, (uint32_t)load->level + 1, coords);
+}
+
+static size_t index_memory(const struct load *load)
+{
+	const struct sharding *sharding = load->array->levels[load->level].sharding;
+	return sizeof(struct shard_index) + sharding_entries(sharding) * sizeof(struct shard_entry);
+}
+
+static void index_release(void *arg)
+{
+	struct shard_index *index = arg;
+	value_unref(index->value);
+	free(index);
+}
+
+/* Reads and decodes the index of the shard that the load's extent is. */
+static int read_index(struct load *load, enum place place, struct buf **ret_buf)
+{
+	const struct sharding *sharding = load->array->levels[load->level].sharding;
+	size_t encoded_bytes = sharding_index_bytes(sharding);
+	if (load->size < encoded_bytes)
+		return err_set(EIO, "shard of %" PRIu64 " bytes is shorter than its index (%zu bytes)", load->size,
+					   encoded_bytes);
+	uint64_t at = load->offset + (sharding_index_at_end(sharding) ? load->size - encoded_bytes : 0);
+
+	autobuf encoded = NULL;
+	int rc = buf_new(encoded_bytes, &encoded);
+	if (!rc)
+		rc = read_exactly(load, at, encoded_bytes, place, encoded->data);
+	if (rc)
+		return rc;
+	struct shard_index *index = malloc(index_memory(load));
+	if (!index)
+		return err_set(ENOMEM, "no memory for a shard index");
+	rc = sharding_decode_index(sharding, encoded->data, index->entries);
+	if (!rc)
+		rc = buf_wrap(index, index_memory(load), index_release, index, ret_buf);
+	if (rc) {
+		free(index);
+		return rc;
+	}
+	index->value = value_ref(load->value);
+	index->offset = load->offset;
+	index->size = load->size;
+	stats_add(indexes_read, 1);
+	return 0;
+}
+
+/* From an index (NULL: the shard is absent) to the extent of the piece inside. */
+static int follow_index(struct load *load, const struct buf *buf)
+{
+	const struct array *array = load->array;
+	const struct shard_level *level = &array->levels[load->level];
+	if (!buf) {
+		load->absent = true;
+		return 0;
+	}
+	const struct shard_index *index = (const struct shard_index *)buf->data;
+	const struct layout_grid *inner =
+		load->level + 1 < array->n_levels ? &array->levels[load->level + 1].grid : &array->grid;
+	uint64_t coords[LIMIT_DIMS], number = 0;
+	piece_coords(load, inner, coords);
+	for (int a = 0; a < array->meta->ndim; a++) {
+		uint64_t n = sharding_grid(level->sharding)[a];
+		number = number * n + coords[a] % n;
+	}
+	const struct shard_entry *entry = &index->entries[number];
+	int present = sharding_check_entry(level->sharding, entry, index->size);
+	if (present < 0)
+		return present;
+	load->absent = !present;
+	if (load->value != index->value) {
+		value_unref(load->value);
+		load->value = value_ref(index->value);
+	}
+	load->offset = index->offset + entry->offset;
+	load->size = entry->size;
+	load->level++;
+	return 0;
+}
+
+/* The load that found an index missing reads it; it has reserved the index's memory. */
+static int load_index(struct load *load, enum place place)
+{
+	struct cache *cache = load->array->env.cache;
+	bool absent = false;
+	if (!load->reserved) {
+		uint64_t bytes = index_memory(load) + sharding_index_bytes(load->array->levels[load->level].sharding);
+		if (!reserve(load, bytes))
+			return LOAD_WAITS;
+	}
+	int rc = 0;
+	if (!load->value) {
+		rc = open_value(load, place, &absent);
+		if (!rc && !absent)
+			load->size = value_info(load->value)->size;
+	}
+	autobuf index = NULL;
+	if (!rc && !absent)
+		rc = read_index(load, place, &index);
+	if (rc == -EAGAIN)
+		return rc;
+	load->index_claimed = false;
+	if (rc) {
+		cache_fail(cache, index_key(load), rc);
+	} else {
+		uint64_t kept = index ? index_memory(load) : 0;
+		load->reserved -= kept;
+		cache_fill(cache, index_key(load), index, kept);
+	}
+	unreserve(load, load->reserved);
+	return rc ? rc : follow_index(load, index);
+}
+
+/* Somebody else has read the index that the load waits for. */
+static void index_ready(struct cache_waiter *waiter, struct buf *buf, int rc);
+
+/* Claims the index of the next level, or follows it. *ret_claimed: this load must read it. */
+static int get_index(struct load *load, bool *ret_claimed)
+{
+	autobuf index = NULL;
+	int rc = 0;
+	*ret_claimed = false;
+	load->index_waiter.ready = index_ready;
+	switch (cache_get(load->array->env.cache, index_key(load), false, &load->index_waiter, &index, &rc)) {
+	case CACHE_HIT:
+		return follow_index(load, index);
+	case CACHE_JOINED:
+		return LOAD_WAITS;
+	case CACHE_LOAD:
+		*ret_claimed = true;
+		return 0;
+	case CACHE_FAILED:
+		break;
+	}
+	return rc;
+}
+
+static int stage_index(struct load *load, enum place place)
+{
+	while (load->level < load->array->n_levels && !load->absent) {
+		int rc = load->index_claimed ? 0 : get_index(load, &load->index_claimed);
+		if (!rc && load->index_claimed)
+			rc = load_index(load, place);
+		if (rc)
+			return rc;
+	}
+	load->stage = load->absent ? STAGE_DONE : STAGE_RESERVE;
+	return 0;
+}
+
+/* All that a load with so many encoded bytes needs. */
+static uint64_t needed_memory(const struct array *array, uint64_t encoded)
+{
+	if (pipeline_is_identity(array->unit))
+		return array->chunk_bytes;
+	return array->chunk_bytes + encoded + pipeline_scratch_bytes(array->unit);
+}
+
+static int stage_reserve(struct load *load)
+{
+	struct cache *cache = load->array->env.cache;
+	/* an unsharded chunk's size is known when it is opened: its bound is reserved, and the rest given back then */
+	uint64_t encoded = load->value ? load->size : pipeline_encoded_bound(load->array->unit);
+	uint64_t bytes = needed_memory(load->array, encoded);
+	load->stage = STAGE_FETCH;
+	if (load->ahead && cache_try_reserve(cache, bytes)) {
+		load->reserved = bytes;
+		return 0;
+	}
+	if (load->ahead) {
+		if (cache_abandon(cache, array_key(load->array, &load->array->grid, 0, load->coords)))
+			return -ECANCELED;
+		load->ahead = false;
+	}
+	return reserve(load, bytes) ? 0 : LOAD_WAITS;
+}
+
+/* The stored size against what the codecs can have made. */
+static int check_stored_size(const struct load *load)
+{
+	const struct pipeline *unit = load->array->unit;
+	size_t fixed;
+	if (pipeline_fixed_size(unit, &fixed) && load->size != fixed)
+		return err_set(EIO, "has %" PRIu64 " bytes in place of %zu", load->size, fixed);
+	if (load->size > pipeline_encoded_bound(unit))
+		return err_set(EIO, "has %" PRIu64 " bytes, more than its codecs can give (%" PRIu64 ")", load->size,
+					   pipeline_encoded_bound(unit));
+	return 0;
+}
+
+static int stage_fetch(struct load *load, enum place place)
+{
+	int rc = 0;
+	if (!load->value) {
+		rc = open_value(load, place, &load->absent);
+		if (rc)
+			return rc;
+		if (load->absent) {
+			load->stage = STAGE_DONE;
+			return 0;
+		}
+		load->size = value_info(load->value)->size;
+	}
+	if (!load->encoded) {
+		rc = check_stored_size(load);
+		if (!rc)
+			rc = buf_new(load->size, &load->encoded);
+	}
+	if (!rc)
+		rc = read_exactly(load, load->offset, load->size, place, load->encoded->data);
+	if (rc)
+		return rc;
+	value_unref(load->value);
+	load->value = NULL;
+	unreserve(load, load->reserved - needed_memory(load->array, load->size));
+	load->stage = STAGE_DECODE;
+	return 0;
+}
+
+static int stage_decode(struct load *load, enum place place, struct buf **ret_chunk)
+{
+	const struct array *array = load->array;
+	if (place == PLACE_SLOT || (place == PLACE_HERE && array->decode_ns > INLINE_DECODE_NS)) {
+		submit(load, POOL_DECODE);
+		return LOAD_WAITS;
+	}
+	if (pipeline_is_identity(array->unit)) {
+		*ret_chunk = buf_ref(load->encoded);
+	} else {
+		int rc = buf_new(array->chunk_bytes, ret_chunk);
+		if (!rc)
+			rc = pipeline_decode(array->unit, load->encoded->data, load->encoded->size, (*ret_chunk)->data);
+		if (rc)
+			return rc;
+	}
+	stats_add(chunks_decoded, 1);
+	stats_add(decoded_bytes, array->chunk_bytes);
+	load->stage = STAGE_DONE;
+	return 0;
+}
+
+/* "temp/c/0/1: inner chunk (3, 4): message" */
+static void add_place_to_message(const struct load *load, int rc)
+{
+	const struct array *array = load->array;
+	if (array->n_levels) {
+		autostr(place);
+		for (int a = 0; a < array->meta->ndim; a++)
+			str_appendf(&place, "%s%" PRIu64, a ? ", " : "", load->coords[a]);
+		err_prefix(rc, "inner chunk (%s)", place.text);
+	}
+	autofree char *key = stored_key(load);
+	err_prefix(rc, "%s", key ? key : array->path);
+}
+
+static void finish(struct load *load, struct buf *chunk, int rc)
+{
+	struct array *array = load->array;
+	struct cache *cache = array->env.cache;
+	buf_unref(load->encoded);
+	value_unref(load->value);
+	if (rc == -ECANCELED) {
+		free(load);
+		return;
+	}
+	struct cache_key key = array_key(array, &array->grid, 0, load->coords);
+	if (rc) {
+		add_place_to_message(load, rc);
+		cache_fail(cache, key, rc);
+	} else {
+		uint64_t kept = chunk ? array->chunk_bytes : 0;
+		load->reserved -= kept;
+		cache_fill(cache, key, chunk, kept);
+	}
+	unreserve(load, load->reserved);
+	free(load);
+}
+
+static void run(struct load *load, enum place place)
+{
+	autobuf chunk = NULL;
+	int rc = 0;
+	while (!rc && load->stage != STAGE_DONE) {
+		switch (load->stage) {
+		case STAGE_INDEX:
+			rc = stage_index(load, place);
+			break;
+		case STAGE_RESERVE:
+			rc = stage_reserve(load);
+			break;
+		case STAGE_FETCH:
+			rc = stage_fetch(load, place);
+			break;
+		case STAGE_DECODE:
+			rc = stage_decode(load, place, &chunk);
+			break;
+		case STAGE_DONE:
+			break;
+		}
+	}
+	if (rc == LOAD_WAITS)
+		return;
+	if (rc == -EAGAIN)
+		submit(load, POOL_FETCH);
+	else
+		finish(load, chunk, rc);
+}
+
+static void index_ready(struct cache_waiter *waiter, struct buf *buf, int rc)
+{
+	struct load *load = container_of(waiter, struct load, index_waiter);
+	if (!rc)
+		rc = follow_index(load, buf);
+	if (rc)
+		finish(load, NULL, rc);
+	else
+		submit(load, POOL_DECODE);
+}
+
+static struct load *load_new(struct array *array, const uint64_t *coords)
+{
+	size_t size = (size_t)array->meta->ndim * sizeof(*coords);
+	struct load *load = calloc(1, sizeof(*load) + size);
+	if (!load)
+		return NULL;
+	load->array = array;
+	memcpy(load->coords, coords, size);
+	return load;
+}
+
+/* Whether so many fetches of this array hang that another would only hang too. */
+static bool is_given_up(struct array *array)
+{
+	int stuck = atomic_load_explicit(&array->stuck, memory_order_relaxed);
+	return stuck &&
+		   (stuck >= MAX_STUCK || (uint64_t)stuck > cache_budget(array->env.cache) / 4 / MAX(array->chunk_bytes, 1));
+}
+
+void chunk_load(struct array *array, const uint64_t *coords, bool here)
+{
+	struct load *load = load_new(array, coords);
+	struct cache_key key = array_key(array, &array->grid, 0, coords);
+	if (!load) {
+		cache_fail(array->env.cache, key, err_set(ENOMEM, "no memory for a load"));
+	} else if (is_given_up(array)) {
+		free(load);
+		cache_fail(array->env.cache, key,
+				   err_set(ETIMEDOUT, "%s: the store does not answer (%d reads hang)", array->path,
+						   atomic_load(&array->stuck)));
+	} else if (here) {
+		run(load, PLACE_HERE);
+	} else {
+		submit(load, POOL_DECODE);
+	}
+}
+
+/* A prefetch claims its chunk when it starts, not when it is queued. */
+static void run_ahead(struct task *task)
+{
+	struct load *load = container_of(task, struct load, task);
+	struct array *array = load->array;
+	struct buf *found = NULL;
+	int rc;
+	if (cache_get(array->env.cache, array_key(array, &array->grid, 0, load->coords), true, NULL, &found, &rc) ==
+		CACHE_LOAD) {
+		run(load, PLACE_WORKER);
+		return;
+	}
+	buf_unref(found);
+	free(load);
+}
+
+void chunk_load_ahead(struct array *array, const uint64_t *coords)
+{
+	struct load *load = load_new(array, coords);
+	if (!load)
+		return;
+	load->ahead = true;
+	load->task.run = run_ahead;
+	pool_submit(array->env.pool, POOL_DECODE, POOL_AHEAD, &load->task);
+}

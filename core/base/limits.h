@@ -1,0 +1,22 @@
+/*
+ * limits.h: every limit on what a store may ask of us. Numbers from a store are input, not truth (design, section 8);
+ * each limit is tested at its value and one past it.
+ */
+#ifndef ZARRFS_LIMITS_H
+#define ZARRFS_LIMITS_H
+
+#define LIMIT_DIMS 32						  /* dimensions of an array (numpy's old limit, TensorStore's) */
+#define LIMIT_CODECS 16						  /* codecs in one chain */
+#define LIMIT_SHARD_LEVELS 4				  /* shardings inside each other */
+#define LIMIT_SHARD_ENTRIES (1u << 24)		  /* inner chunks of one shard */
+#define LIMIT_ITEM_SIZE (1u << 20)			  /* bytes of one element */
+#define LIMIT_CHUNK_BYTES (UINT64_C(1) << 30) /* decoded bytes of one chunk, default of --max-chunk */
+#define LIMIT_JSON_DEPTH 64					  /* nesting of a metadata document */
+#define LIMIT_JSON_BYTES (UINT64_C(16) << 20) /* size of a metadata document */
+#define LIMIT_JSON_CONSOLIDATED_BYTES (UINT64_C(64) << 20) /* the same with consolidated metadata in it */
+#define LIMIT_NAME_BYTES 255							   /* a file name (NAME_MAX) */
+#define LIMIT_KEY_BYTES 4096							   /* a store key (PATH_MAX) */
+#define LIMIT_NODE_DEPTH 64								   /* groups inside each other */
+#define LIMIT_ENCODED_SLACK (UINT64_C(64) << 10)		   /* an encoded chunk is at most its bound plus this */
+
+#endif

@@ -1,0 +1,355 @@
+/*
+ * cache.c: entries in stripes, each with its own lock, and the 2Q replacement of Johnson and Shasha (VLDB 1994):
+ *
+ *     probation  new entries, first in first out; a hit there changes nothing, because a sequential reader hits each chunk
+ *                of its row many times and then never again
+ *     ghosts     keys of entries that left probation; one that is asked for again was worth keeping:
+ *     kept       least recently used goes first; while it is small, probation may fill the whole budget
+ *
+ * Shard indexes have a stripe of their own, bounded by number too, because each keeps a value open.
+ */
+#include "cache/cache.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/err.h"
+#include "base/stats.h"
+#include "cache/budget.h"
+#include "cache/entries.h"
+
+#define STRIPES 16
+#define INDEX_STRIPE STRIPES
+#define FAILURE_NS UINT64_C(1000000000)
+
+struct cache {
+	struct stripe stripes[STRIPES + 1];
+	struct budget budget;
+	unsigned max_indexes;
+	atomic_uint next_victim;
+	_Atomic uint64_t next_owner;
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static struct stripe *stripe_of(struct cache *cache, const struct cache_key *key, uint64_t *ret_hash)
+{
+	*ret_hash = entry_hash(key);
+	return &cache->stripes[key->level ? INDEX_STRIPE : *ret_hash % STRIPES];
+}
+
+int cache_new(uint64_t budget_bytes, unsigned max_indexes, struct cache **ret_cache)
+{
+	struct cache *cache = calloc(1, sizeof(*cache));
+	if (!cache)
+		return err_set(ENOMEM, "no memory for a cache");
+	for (int i = 0; i <= STRIPES; i++)
+		if (stripe_init(&cache->stripes[i])) {
+			while (i-- > 0)
+				stripe_finish(&cache->stripes[i]);
+			free(cache);
+			return err_set(ENOMEM, "no memory for a cache");
+		}
+	budget_init(&cache->budget, budget_bytes);
+	cache->max_indexes = MAX(max_indexes, 1);
+	*ret_cache = cache;
+	return 0;
+}
+
+void cache_free(struct cache *cache)
+{
+	if (!cache)
+		return;
+	for (int i = 0; i <= STRIPES; i++) {
+		stats_add(cache_bytes, -cache->stripes[i].charged);
+		stripe_finish(&cache->stripes[i]);
+	}
+	budget_finish(&cache->budget);
+	free(cache);
+}
+
+/* Frees at least `bytes` of entries if there are so many; returns what it freed. */
+static uint64_t evict(struct cache *cache, uint64_t bytes)
+{
+	uint64_t freed = 0;
+	for (int idle = 0; freed < bytes && idle <= STRIPES;) {
+		struct stripe *stripe = &cache->stripes[atomic_fetch_add(&cache->next_victim, 1) % (STRIPES + 1)];
+		struct buf *buf;
+		uint64_t one = stripe_evict(stripe, budget_limit(&cache->budget) / STRIPES / 4, &buf);
+		buf_unref(buf);
+		idle = one ? 0 : idle + 1;
+		freed += one;
+	}
+	if (freed) {
+		budget_uncharge(&cache->budget, freed);
+		stats_add(cache_bytes, -freed);
+	}
+	return freed;
+}
+
+/* Grants whoever waits and fits, evicting for them. */
+static void grant_waiters(struct cache *cache)
+{
+	uint64_t missing;
+	struct reservation *reservation;
+	while ((reservation = budget_next(&cache->budget, &missing)) || missing) {
+		if (reservation) {
+			stats_add(cache_bytes, reservation->bytes);
+			reservation->granted(reservation);
+		} else if (!evict(cache, missing)) {
+			return;
+		}
+	}
+}
+
+static void add_waiter(struct entry *entry, struct cache_waiter *waiter)
+{
+	if (!waiter)
+		return;
+	waiter->next = entry->waiters;
+	entry->waiters = waiter;
+}
+
+/* *ret_uncharged: what the entry was charged until now, if it is loaded again. */
+static enum cache_answer answer_entry(struct stripe *stripe, struct entry *entry, bool ahead,
+									  struct cache_waiter *waiter, struct buf **ret_buf, int *ret_rc,
+									  uint64_t *ret_uncharged)
+{
+	switch (entry->state) {
+	case ENTRY_READY:
+		if (!ahead) {
+			stripe_touch(stripe, entry);
+			stats_add(cache_hits, entry->key.level == 0);
+			stats_add(ahead_used, entry->ahead);
+			entry->ahead = false;
+		}
+		*ret_buf = entry->buf ? buf_ref(entry->buf) : NULL;
+		return CACHE_HIT;
+	case ENTRY_LOADING:
+		add_waiter(entry, waiter);
+		if (!ahead) {
+			stats_add(cache_joins, 1);
+			stats_add(ahead_used, entry->ahead);
+			entry->ahead = false;
+		}
+		return CACHE_JOINED;
+	case ENTRY_FAILED:
+		if (now_ns() < entry->failed_until) {
+			err_restore(entry->message);
+			*ret_rc = entry->rc;
+			return CACHE_FAILED;
+		}
+		break;
+	case ENTRY_GHOST:
+		break;
+	}
+	*ret_uncharged = entry->charge;
+	stripe_begin_load(stripe, entry);
+	entry->ahead = ahead;
+	stats_add(cache_misses, !ahead && entry->key.level == 0);
+	return CACHE_LOAD;
+}
+
+static enum cache_answer find_or_insert(struct stripe *stripe, const struct cache_key *key, uint64_t hash, bool ahead,
+										struct cache_waiter *waiter, struct buf **ret_buf, int *ret_rc,
+										uint64_t *ret_uncharged)
+{
+	autolock(&stripe->lock);
+	struct entry *entry = stripe_find(stripe, key, hash);
+	if (entry)
+		return answer_entry(stripe, entry, ahead, waiter, ret_buf, ret_rc, ret_uncharged);
+	entry = stripe_insert(stripe, key, hash);
+	if (!entry) {
+		*ret_rc = err_set(ENOMEM, "no memory for a cache entry");
+		return CACHE_FAILED;
+	}
+	entry->ahead = ahead;
+	stats_add(cache_misses, !ahead && key->level == 0);
+	return CACHE_LOAD;
+}
+
+enum cache_answer cache_get(struct cache *cache, struct cache_key key, bool ahead, struct cache_waiter *waiter,
+							struct buf **ret_buf, int *ret_rc)
+{
+	uint64_t hash, uncharged = 0;
+	struct stripe *stripe = stripe_of(cache, &key, &hash);
+	enum cache_answer answer = find_or_insert(stripe, &key, hash, ahead, waiter, ret_buf, ret_rc, &uncharged);
+	if (uncharged) {
+		budget_uncharge(&cache->budget, uncharged);
+		stats_add(cache_bytes, -uncharged);
+	}
+	return answer;
+}
+
+void cache_join(struct cache *cache, struct cache_key key, struct cache_waiter *waiter)
+{
+	uint64_t hash;
+	struct stripe *stripe = stripe_of(cache, &key, &hash);
+	autolock(&stripe->lock);
+	add_waiter(stripe_find(stripe, &key, hash), waiter);
+}
+
+bool cache_peek(struct cache *cache, struct cache_key key)
+{
+	uint64_t hash;
+	struct stripe *stripe = stripe_of(cache, &key, &hash);
+	autolock(&stripe->lock);
+	struct entry *entry = stripe_find(stripe, &key, hash);
+	return entry && (entry->state == ENTRY_READY || entry->state == ENTRY_LOADING);
+}
+
+static void tell_waiters(struct cache_waiter *waiters, struct buf *buf, int rc, const struct err_text *message)
+{
+	while (waiters) {
+		struct cache_waiter *waiter = waiters;
+		waiters = waiter->next;
+		if (rc)
+			err_restore(message);
+		waiter->ready(waiter, buf, rc);
+	}
+}
+
+/* Indexes beyond the allowed number go at once: each holds a descriptor. */
+static void trim_indexes(struct cache *cache)
+{
+	struct stripe *stripe = &cache->stripes[INDEX_STRIPE];
+	while (stripe_resident(stripe) > cache->max_indexes) {
+		struct buf *buf;
+		uint64_t freed = stripe_evict(stripe, 0, &buf);
+		buf_unref(buf);
+		if (!freed)
+			return;
+		budget_uncharge(&cache->budget, freed);
+		stats_add(cache_bytes, -freed);
+	}
+}
+
+void cache_fill(struct cache *cache, struct cache_key key, struct buf *buf, uint64_t bytes)
+{
+	uint64_t hash, charge = bytes + sizeof(struct entry);
+	struct stripe *stripe = stripe_of(cache, &key, &hash);
+	if (buf)
+		buf_ref(buf);
+	/* charged before it can be evicted */
+	budget_charge(&cache->budget, bytes, charge);
+	stats_add(cache_bytes, sizeof(struct entry));
+	pthread_mutex_lock(&stripe->lock);
+	struct entry *entry = stripe_find(stripe, &key, hash);
+	struct cache_waiter *waiters = entry->waiters;
+	stats_add(ahead_loads, entry->ahead);
+	stripe_end_load(stripe, entry, ENTRY_READY, charge);
+	entry->buf = buf;
+	if (buf)
+		buf_ref(buf); /* for the waiters: the entry may be evicted before they ran */
+	pthread_mutex_unlock(&stripe->lock);
+
+	tell_waiters(waiters, buf, 0, NULL);
+	buf_unref(buf);
+	if (key.level)
+		trim_indexes(cache);
+	grant_waiters(cache);
+}
+
+void cache_fail(struct cache *cache, struct cache_key key, int rc)
+{
+	uint64_t hash, charge = sizeof(struct entry) + sizeof(struct err_text);
+	struct err_text message, *kept = malloc(sizeof(*kept));
+	struct stripe *stripe = stripe_of(cache, &key, &hash);
+	err_save(&message);
+	budget_charge(&cache->budget, 0, charge);
+	stats_add(cache_bytes, charge);
+	pthread_mutex_lock(&stripe->lock);
+	struct entry *entry = stripe_find(stripe, &key, hash);
+	struct cache_waiter *waiters = entry->waiters;
+	stripe_end_load(stripe, entry, ENTRY_FAILED, charge);
+	if (kept) {
+		*kept = message;
+		entry->message = kept;
+		entry->rc = rc;
+		entry->failed_until = now_ns() + FAILURE_NS;
+	} else {
+		entry->failed_until = 0;
+	}
+	pthread_mutex_unlock(&stripe->lock);
+
+	tell_waiters(waiters, NULL, rc, &message);
+	grant_waiters(cache);
+}
+
+bool cache_abandon(struct cache *cache, struct cache_key key)
+{
+	uint64_t hash;
+	struct stripe *stripe = stripe_of(cache, &key, &hash);
+	autolock(&stripe->lock);
+	struct entry *entry = stripe_find(stripe, &key, hash);
+	if (entry->waiters)
+		return false;
+	stripe_delete(stripe, entry);
+	return true;
+}
+
+void cache_drop_owner(struct cache *cache, uint64_t owner)
+{
+	for (int i = 0; i <= STRIPES; i++) {
+		uint64_t freed = stripe_drop_owner(&cache->stripes[i], owner);
+		budget_uncharge(&cache->budget, freed);
+		stats_add(cache_bytes, -freed);
+	}
+	grant_waiters(cache);
+}
+
+bool cache_reserve(struct cache *cache, struct reservation *reservation)
+{
+	uint64_t missing;
+	/* the queue is first come, first served: only an empty one lets us pass */
+	while (!budget_try(&cache->budget, reservation->bytes, &missing)) {
+		if (missing && evict(cache, missing))
+			continue;
+		if (!budget_enqueue(&cache->budget, reservation))
+			continue;
+		return false;
+	}
+	stats_add(cache_bytes, reservation->bytes);
+	return true;
+}
+
+bool cache_try_reserve(struct cache *cache, uint64_t bytes)
+{
+	uint64_t missing;
+	if (budget_reserved(&cache->budget) + bytes > budget_limit(&cache->budget) / 2)
+		return false;
+	while (!budget_try(&cache->budget, bytes, &missing))
+		if (!missing || !evict(cache, missing))
+			return false;
+	stats_add(cache_bytes, bytes);
+	return true;
+}
+
+void cache_release(struct cache *cache, uint64_t bytes)
+{
+	budget_release(&cache->budget, bytes);
+	stats_add(cache_bytes, -bytes);
+	grant_waiters(cache);
+}
+
+uint64_t cache_budget(const struct cache *cache)
+{
+	return budget_limit(&cache->budget);
+}
+
+uint64_t cache_used(const struct cache *cache)
+{
+	return budget_used(&cache->budget);
+}
+
+uint64_t cache_new_owner(struct cache *cache)
+{
+	return atomic_fetch_add(&cache->next_owner, 1) + 1;
+}

@@ -1,0 +1,190 @@
+/*
+ * codec.c: the table of codecs by name, and what codecs share: opening by a specification, options, thread-local scratch.
+ */
+#include "codec/codec_impl.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/checked.h"
+#include "base/err.h"
+
+/* In the order of their names, as they are listed in messages. */
+const struct codec_ops *const codec_rows[] = {
+	&blosc_codec_ops,	 &bytes_codec_ops,	   &crc32c_codec_ops, &gzip_codec_ops, &lz4_codec_ops,
+	&sharding_codec_ops, &transpose_codec_ops, &zlib_codec_ops,	  &zstd_codec_ops, NULL,
+};
+
+#define NUMCODECS_PREFIX "numcodecs."
+
+/* zarr-python's wrapped numcodecs: a v3 document whose configuration is spelled as in v2. */
+static bool strip_prefix(const char **name)
+{
+	size_t n = strlen(NUMCODECS_PREFIX);
+	if (strncmp(*name, NUMCODECS_PREFIX, n) != 0)
+		return false;
+	*name += n;
+	return true;
+}
+
+static bool same(const char *a, const char *b)
+{
+	return a && b && strcmp(a, b) == 0;
+}
+
+static bool row_matches(const struct codec_ops *ops, const char *name, bool v2, bool prefixed)
+{
+	if (prefixed)
+		return same(ops->v2_id, name);
+	if (v2)
+		return same(ops->v2_id, name) || (!ops->v2_id && same(ops->name, name));
+	/* Codecs without a registered v3 name are found by their id: zarrita writes "zlib" and "lz4" bare. */
+	return same(ops->name ? ops->name : ops->v2_id, name);
+}
+
+int codec_find(const char *name, bool v2, const struct codec_ops **ret_ops)
+{
+	const char *bare = name;
+	bool prefixed = strip_prefix(&bare);
+	if (!prefixed && !v2 && strcmp(name, "endian") == 0)
+		bare = "bytes"; /* its name in drafts of 2022 */
+	for (const struct codec_ops *const *row = codec_rows; *row; row++) {
+		if (row_matches(*row, bare, v2, prefixed)) {
+			*ret_ops = *row;
+			return 0;
+		}
+	}
+	autostr(shown);
+	autostr(known);
+	str_append_escaped(&shown, name, strnlen(name, 64));
+	codec_known(&known);
+	return err_set(ENOTSUP, "unknown codec \"%s\" (built in: %s)", shown.text, known.text);
+}
+
+void codec_known(struct str *str)
+{
+	for (const struct codec_ops *const *row = codec_rows; *row; row++)
+		str_appendf(str, "%s%s", row == codec_rows ? "" : ", ", (*row)->name ? (*row)->name : (*row)->v2_id);
+}
+
+int codec_open(const struct codec_spec *spec, bool v2, const struct repr *decoded, uint64_t bytes,
+			   struct codec **ret_codec)
+{
+	const char *bare = spec->name;
+	const struct codec_ops *ops;
+	struct codec *codec;
+	int rc = codec_find(spec->name, v2, &ops);
+	if (!rc)
+		rc =
+			ops->open(spec->config, v2 || strip_prefix(&bare), ops->kind == CODEC_BYTES_BYTES ? NULL : decoded, &codec);
+	if (rc)
+		return err_prefix(rc, "%s", spec->where);
+	codec->ops = ops;
+	codec->bytes = bytes;
+	if (ops->kind != CODEC_BYTES_BYTES)
+		codec->decoded = *decoded;
+	*ret_codec = codec;
+	return 0;
+}
+
+void codec_close_plain(struct codec *codec)
+{
+	free(codec);
+}
+
+int codec_option(const struct json *config, const char *name, int64_t low, int64_t high, int64_t fallback,
+				 int64_t *ret_value)
+{
+	const struct json *json = json_get(config, name);
+	int64_t value = fallback;
+	if (json && json_type(json) != JSON_NULL) {
+		int rc = json_int64(json, name, &value);
+		if (rc)
+			return rc;
+	}
+	*ret_value = MAX(low, MIN(value, high));
+	return 0;
+}
+
+bool repr_bytes(const struct repr *repr, uint64_t *ret_bytes)
+{
+	uint64_t bytes;
+	if (!checked_product(repr->shape, repr->ndim, &bytes) || !checked_mul(bytes, repr->item_size, &bytes))
+		return false;
+	if (bytes > UINT64_C(1) << 62)
+		return false;
+	*ret_bytes = bytes;
+	return true;
+}
+
+/* Scratch of one thread. */
+#define SCRATCH_KEPT ((size_t)16 << 20)
+#define SCRATCH_ALIGN 64
+
+struct scratch {
+	void *data[CODEC_SCRATCH_SLOTS];
+	size_t size[CODEC_SCRATCH_SLOTS];
+};
+
+static pthread_key_t scratch_key;
+static pthread_once_t scratch_once = PTHREAD_ONCE_INIT;
+static bool scratch_key_made;
+
+static void scratch_free(void *arg)
+{
+	struct scratch *scratch = arg;
+	for (int i = 0; i < CODEC_SCRATCH_SLOTS; i++)
+		free(scratch->data[i]);
+	free(scratch);
+}
+
+static void scratch_make_key(void)
+{
+	scratch_key_made = pthread_key_create(&scratch_key, scratch_free) == 0;
+}
+
+static struct scratch *scratch_get(void)
+{
+	pthread_once(&scratch_once, scratch_make_key);
+	return scratch_key_made ? pthread_getspecific(scratch_key) : NULL;
+}
+
+static struct scratch *scratch_new(void)
+{
+	struct scratch *scratch = scratch_key_made ? calloc(1, sizeof(*scratch)) : NULL;
+	if (scratch && pthread_setspecific(scratch_key, scratch) != 0) {
+		free(scratch);
+		return NULL;
+	}
+	return scratch;
+}
+
+void *codec_scratch(int slot, size_t size)
+{
+	struct scratch *scratch = scratch_get();
+	if (!scratch && !(scratch = scratch_new()))
+		return NULL;
+	if (scratch->data[slot] && scratch->size[slot] >= size)
+		return scratch->data[slot];
+	if (size > SIZE_MAX - SCRATCH_ALIGN)
+		return NULL;
+	size_t rounded = MAX((size + SCRATCH_ALIGN - 1) / SCRATCH_ALIGN, 1) * SCRATCH_ALIGN;
+	free(scratch->data[slot]);
+	scratch->data[slot] = aligned_alloc(SCRATCH_ALIGN, rounded);
+	scratch->size[slot] = scratch->data[slot] ? rounded : 0;
+	return scratch->data[slot];
+}
+
+void codec_scratch_trim(void)
+{
+	struct scratch *scratch = scratch_get();
+	if (!scratch)
+		return;
+	for (int i = 0; i < CODEC_SCRATCH_SLOTS; i++) {
+		if (scratch->size[i] > SCRATCH_KEPT) {
+			free(scratch->data[i]);
+			scratch->data[i] = NULL;
+			scratch->size[i] = 0;
+		}
+	}
+}

@@ -1,0 +1,95 @@
+/*
+ * file.c: open files: views, and the counters.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/stats.h"
+#include "base/str.h"
+#include "fs/fs_impl.h"
+
+struct fs_file {
+	atomic_int refs;
+	struct view *view; /* or, for the counters: */
+	char *text;
+	uint64_t size; /* bytes */
+	struct readahead *readahead;
+};
+
+static int print_stats(struct fs *fs, char **ret_text)
+{
+	autostr(str);
+	str_appendf(&str, "{\n  \"cache_size\": %" PRIu64 ",\n  \"inodes\": %zu", fs_cache_bytes(fs),
+				inode_table_count(fs->inodes));
+	for (int i = 0; i < STATS_COUNT; i++)
+		str_appendf(&str, ",\n  \"%s\": %" PRIu64, stats_name(i), stats_value(i));
+	str_append(&str, "\n}\n");
+	return str_take(&str, ret_text);
+}
+
+int fs_file_open(struct fs *fs, uint64_t handle, enum store_how how, struct fs_file **ret_file)
+{
+	struct inode inode;
+	(void)how;
+	int rc = inode_table_copy(fs->inodes, handle, &inode);
+	if (rc)
+		return rc;
+	struct fs_file *file = calloc(1, sizeof(*file));
+	if (!file)
+		return err_set(ENOMEM, "no memory for an open file");
+	atomic_init(&file->refs, 1);
+	if (inode.kind == INODE_VIEW) {
+		rc = view_open(fs->hierarchy, inode.node, inode.ops, &file->view);
+		if (!rc)
+			rc = readahead_new(&file->readahead);
+		file->size = rc ? 0 : file->view->size;
+	} else if (inode.kind == INODE_STATS) {
+		rc = print_stats(fs, &file->text);
+		file->size = rc ? 0 : strlen(file->text);
+	} else {
+		rc = err_set(EISDIR, "is a directory");
+	}
+	if (rc) {
+		fs_file_unref(file);
+		return rc;
+	}
+	*ret_file = file;
+	return 0;
+}
+
+struct fs_file *fs_file_ref(struct fs_file *file)
+{
+	atomic_fetch_add_explicit(&file->refs, 1, memory_order_relaxed);
+	return file;
+}
+
+void fs_file_unref(struct fs_file *file)
+{
+	if (!file || atomic_fetch_sub(&file->refs, 1) != 1)
+		return;
+	readahead_free(file->readahead);
+	view_close(file->view);
+	free(file->text);
+	free(file);
+}
+
+bool fs_file_is_volatile(const struct fs_file *file)
+{
+	return !file->view;
+}
+
+size_t fs_read_size(const struct fs_file *file, uint64_t offset, size_t size)
+{
+	return offset < file->size ? (size_t)MIN(size, file->size - offset) : 0;
+}
+
+void fs_read(struct fs_file *file, uint64_t offset, size_t size, uint8_t *dst, struct request *request)
+{
+	if (file->view)
+		view_read(file->view, offset, size, dst, request, file->readahead);
+	else
+		memcpy(dst, file->text + offset, size);
+}

@@ -1,0 +1,24 @@
+/*
+ * ops.h: the operations of libfuse's low-level API: translate, call fs_*, log once, reply.
+ */
+#ifndef ZARRFS_OPS_H
+#define ZARRFS_OPS_H
+
+#include <fuse_lowlevel.h>
+
+#include "fs/fs.h"
+
+/* What every operation gets as userdata. */
+struct mount_context {
+	struct fs *fs;
+	uid_t uid;
+	gid_t gid;
+	mode_t umask;
+	atomic_int open_requests;		/* not answered yet, or answered late and still loading */
+	void (*ready)(void *ready_arg); /* the kernel has been answered its first request */
+	void *ready_arg;
+};
+
+extern const struct fuse_lowlevel_ops zarrfs_ops;
+
+#endif

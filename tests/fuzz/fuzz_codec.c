@@ -1,0 +1,73 @@
+/*
+ * fuzz_codec.c: one codec's decode on any bytes. Input: u8 row of codec_rows (modulo their number), u8 variant, u16 room, the encoded
+ * bytes. Invariants: nothing outside the room is written, success says at most the room, failure is EIO (or
+ * ENOTSUP, a format inside that is not built in).
+ */
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "base/endian.h"
+#include "base/json.h"
+#include "codec/codec_impl.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define HEAD_BYTES 4
+
+static const uint8_t fill[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+
+/* An array of 2 x n elements of 4 bytes, in the configurations that array codecs need. */
+static const char *const configs[] = {
+	"{\"endian\":\"big\",\"order\":[1,0],\"location\":\"start\",\"chunk_shape\":[1,1],"
+	"\"codecs\":[{\"name\":\"bytes\",\"configuration\":{\"endian\":\"big\"}},\"lz4\"],"
+	"\"index_codecs\":[{\"name\":\"bytes\",\"configuration\":{\"endian\":\"little\"}}]}",
+	"{\"endian\":\"little\",\"order\":[1,0],\"chunk_shape\":[2,1],\"index_location\":\"start\","
+	"\"codecs\":[{\"name\":\"bytes\",\"configuration\":{\"endian\":\"little\"}},\"zstd\"],"
+	"\"index_codecs\":[{\"name\":\"bytes\",\"configuration\":{\"endian\":\"big\"}}]}",
+};
+
+static void decode(const struct codec *codec, const uint8_t *src, size_t size, size_t room)
+{
+	const size_t margin = 32;
+	size_t got = 0;
+	uint8_t *base = malloc(room + 2 * margin);
+	memset(base, 0xa5, room + 2 * margin);
+	int rc = codec->ops->decode(codec, src, size, base + margin, room, &got);
+	if ((rc != 0 && rc != -EIO && rc != -ENOTSUP) || (rc == 0 && got > room))
+		abort();
+	for (size_t i = 0; i < margin; i++)
+		if (base[i] != 0xa5 || base[margin + room + i] != 0xa5)
+			abort();
+	free(base);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	size_t n_rows = 0;
+	if (size < HEAD_BYTES)
+		return 0;
+	while (codec_rows[n_rows])
+		n_rows++;
+	const struct codec_ops *ops = codec_rows[data[0] % n_rows];
+	const char *config = configs[data[1] % ARRAY_LEN(configs)];
+	bool is_array = ops->kind != CODEC_BYTES_BYTES;
+	uint64_t columns = load_le16(data + 2) % 1024 + 1u;
+	struct repr repr = {.ndim = 2, .shape = {2, columns}, .item_size = 4, .swap_unit = 4, .fill_value = fill};
+	size_t room = is_array ? 8 * columns : load_le16(data + 2);
+
+	struct json *json;
+	struct codec *codec;
+	struct codec_spec spec = {.name = (char *)(ops->name ? ops->name : ops->v2_id), .where = (char *)"codecs[0]"};
+	if (json_parse(config, strlen(config), LIMIT_JSON_BYTES, NULL, &json) != 0)
+		abort();
+	spec.config = ops == &blosc_codec_ops ? NULL : json;
+	if (codec_open(&spec, ops->v2_id != NULL, &repr, room, &codec) != 0)
+		abort();
+	decode(codec, data + HEAD_BYTES, size - HEAD_BYTES, room);
+	ops->close(codec);
+	json_free(json);
+	return 0;
+}

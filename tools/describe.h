@@ -1,0 +1,37 @@
+/*
+ * describe.h: what ls and info tell of a node, from metadata alone; and the words and JSON they tell it in.
+ */
+#ifndef ZARRFS_DESCRIBE_H
+#define ZARRFS_DESCRIBE_H
+
+#include "base/err.h"
+#include "base/str.h"
+#include "hierarchy/hierarchy.h"
+
+struct description {
+	const char *kind;			   /* "group", "array", "broken" */
+	const struct array_meta *meta; /* of an array that could be parsed; else NULL */
+	struct array *array;		   /* NULL: cannot be served */
+	const uint64_t *chunks;		   /* the read unit; the grid's chunk when the array cannot be served */
+	const uint64_t *shards;		   /* NULL: not sharded */
+	uint64_t bytes;				   /* plain size of the elements */
+	int rc;						   /* why it cannot be served: negative errno, and its line */
+	struct err_text reason;
+};
+
+void describe_node(struct hierarchy *hierarchy, struct node *node, struct description *ret_description);
+
+/* "4x5"; "()" for an array without dimensions. In JSON "[4,5]". */
+void describe_dims(struct str *str, const uint64_t *dims, int n);
+void describe_dims_json(struct str *str, const uint64_t *dims, int n);
+
+/* "36.0 MiB", "17 bytes". */
+void describe_bytes(struct str *str, uint64_t bytes);
+
+/* The codec chain; of an array that cannot be served, the names that its document gives. */
+void describe_codecs(struct str *str, const struct description *description);
+
+/* `"reason"`, or null when all is well. */
+void describe_reason_json(struct str *str, const struct description *description);
+
+#endif
