@@ -126,6 +126,8 @@ static void print_array(const struct info *info)
 	print_shape(meta);
 	autostr(dtype);
 	str_append_escaped(&dtype, meta->dtype.name, strlen(meta->dtype.name));
+	if (strcmp(meta->dtype.name, meta->dtype.descr) != 0)
+		str_appendf(&dtype, "  (%s in numpy)", meta->dtype.descr);
 	row("data type", &dtype);
 	autostr(chunks);
 	describe_dims(&chunks, info->what.chunks, meta->ndim);
@@ -163,11 +165,14 @@ static void print_array(const struct info *info)
 
 static void print_text(const struct info *info)
 {
-	const char *path = info->node->path;
-	autostr(name);
-	str_append(&name, "/");
-	str_append_escaped(&name, path, strlen(path));
-	row("path", &name);
+	const char *places[] = {info->session->url, info->node->path};
+	static const char *const names[] = {"store", "path"};
+	for (size_t i = 0; i < ARRAY_LEN(places); i++) {
+		autostr(place);
+		str_append_escaped(&place, places[i], strlen(places[i]));
+		if (place.size)
+			row(names[i], &place);
+	}
 	if (info->node->zarr_format)
 		printf("%-13s %s, Zarr v%d\n", "kind", info->what.kind, info->node->zarr_format);
 	else
@@ -183,46 +188,9 @@ static void print_text(const struct info *info)
 	}
 }
 
-static void json_dimension_names(struct str *str, const struct array_meta *meta)
-{
-	if (!meta->dimension_names) {
-		str_append(str, "null");
-		return;
-	}
-	str_append(str, "[");
-	for (int i = 0; i < meta->ndim; i++) {
-		const char *name = meta->dimension_names[i];
-		str_append(str, i > 0 ? "," : "");
-		if (name)
-			str_append_json(str, name, strlen(name));
-		else
-			str_append(str, "null");
-	}
-	str_append(str, "]");
-}
-
 static void json_array(struct str *str, const struct info *info)
 {
-	const struct array_meta *meta = info->what.meta;
-	str_append(str, ",\n \"shape\": ");
-	describe_dims_json(str, meta->shape, meta->ndim);
-	str_append(str, ",\n \"dimension_names\": ");
-	json_dimension_names(str, meta);
-	str_append(str, ",\n \"dtype\": ");
-	str_append_json(str, meta->dtype.name, strlen(meta->dtype.name));
-	str_append(str, ",\n \"chunks\": ");
-	describe_dims_json(str, info->what.chunks, meta->ndim);
-	str_append(str, ",\n \"shards\": ");
-	if (info->what.shards)
-		describe_dims_json(str, info->what.shards, meta->ndim);
-	else
-		str_append(str, "null");
-	autostr(codecs);
-	describe_codecs(&codecs, &info->what);
-	str_append(str, ",\n \"codecs\": ");
-	str_append_json(str, codecs.text, codecs.size);
-	autofree char *fill = dtype_print_fill(&meta->dtype, meta->fill_value);
-	str_appendf(str, ",\n \"fill_value\": %s", meta->fill_undefined || !fill ? "null" : fill);
+	describe_facts_json(str, info->session->hierarchy, info->node, ",\n ");
 	str_appendf(str, ",\n \"bytes\": %" PRIu64, info->what.bytes);
 	if (info->what.array)
 		str_appendf(str,

@@ -118,7 +118,7 @@ static int fill_cells(struct listing *listing, struct entry *entry)
 	str_append(&cells[TYPE], what.kind);
 	if (what.meta) {
 		str_appendf(&cells[SIZE], "%" PRIu64, what.bytes);
-		str_append(&cells[DTYPE], what.meta->dtype.name);
+		str_append(&cells[DTYPE], what.meta->dtype.descr);
 		describe_dims(&cells[SHAPE], what.meta->shape, what.meta->ndim);
 		describe_dims(&cells[CHUNKS], what.chunks, what.meta->ndim);
 	} else {
@@ -162,29 +162,25 @@ static int print_table(struct listing *listing)
 static int print_json(struct listing *listing, const struct session *session)
 {
 	autostr(head);
-	str_append(&head, "{\"schema\":\"zarrfs.ls/1\",\"store\":");
+	str_append(&head, "{\"schema\": \"zarrfs.ls/1\", \"store\": ");
 	str_append_json(&head, session->url, strlen(session->url));
-	str_append(&head, ",\"path\":");
+	str_append(&head, ", \"path\": ");
 	str_append_json(&head, session->path, strlen(session->path));
-	printf("%s,\"nodes\":[", head.text);
+	printf("%s, \"nodes\": [", head.text);
 	bool failed = head.failed;
 	for (size_t i = 0; i < listing->n; i++) {
 		const struct entry *entry = &listing->entries[i];
 		struct description what;
 		describe_node(listing->hierarchy, entry->node, &what);
 		autostr(line);
-		str_append(&line, "{\"name\":");
+		str_append(&line, "{\"name\": ");
 		str_append_json(&line, entry->name, strlen(entry->name));
-		str_appendf(&line, ",\"kind\":\"%s\"", what.kind);
+		str_appendf(&line, ", \"kind\": \"%s\"", what.kind);
 		if (what.meta) {
-			str_appendf(&line, ",\"bytes\":%" PRIu64 ",\"dtype\":", what.bytes);
-			str_append_json(&line, what.meta->dtype.name, strlen(what.meta->dtype.name));
-			str_append(&line, ",\"shape\":");
-			describe_dims_json(&line, what.meta->shape, what.meta->ndim);
-			str_append(&line, ",\"chunks\":");
-			describe_dims_json(&line, what.chunks, what.meta->ndim);
+			str_appendf(&line, ", \"bytes\": %" PRIu64, what.bytes);
+			describe_facts_json(&line, listing->hierarchy, entry->node, ", ");
 		}
-		str_append(&line, ",\"error\":");
+		str_append(&line, ", \"error\": ");
 		describe_reason_json(&line, &what);
 		printf("%s\n%s}", i > 0 ? "," : "", line.text);
 		failed |= line.failed;

@@ -6,6 +6,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "view/facts.h"
+
 static void describe_array(struct hierarchy *hierarchy, struct node *node, struct description *description)
 {
 	const struct array_meta *meta = node->meta.array;
@@ -37,24 +39,12 @@ void describe_node(struct hierarchy *hierarchy, struct node *node, struct descri
 	}
 }
 
-static void join_dims(struct str *str, const uint64_t *dims, int n, const char *separator)
-{
-	for (int i = 0; i < n; i++)
-		str_appendf(str, "%s%" PRIu64, i > 0 ? separator : "", dims[i]);
-}
-
 void describe_dims(struct str *str, const uint64_t *dims, int n)
 {
 	if (n == 0)
 		str_append(str, "()");
-	join_dims(str, dims, n, "x");
-}
-
-void describe_dims_json(struct str *str, const uint64_t *dims, int n)
-{
-	str_append(str, "[");
-	join_dims(str, dims, n, ",");
-	str_append(str, "]");
+	for (int i = 0; i < n; i++)
+		str_appendf(str, "%s%" PRIu64, i > 0 ? "x" : "", dims[i]);
 }
 
 void describe_bytes(struct str *str, uint64_t bytes)
@@ -79,6 +69,17 @@ void describe_codecs(struct str *str, const struct description *description)
 	const struct codec_list *list = &description->meta->codecs;
 	for (int i = 0; i < list->n; i++)
 		str_appendf(str, "%s%s", i > 0 ? " " : "", list->specs[i].name);
+}
+
+void describe_facts_json(struct str *str, struct hierarchy *hierarchy, struct node *node, const char *separator)
+{
+	for (int i = 0; facts_name(i); i++) {
+		autostr(value);
+		if (strcmp(facts_name(i), "error") == 0 || facts_append_one(hierarchy, node, facts_name(i), &value) < 0)
+			continue;
+		str_appendf(str, "%s\"%s\": ", separator, facts_name(i));
+		str_append(str, value.text);
+	}
 }
 
 void describe_reason_json(struct str *str, const struct description *description)

@@ -21,15 +21,17 @@ struct description {
 
 void describe_node(struct hierarchy *hierarchy, struct node *node, struct description *ret_description);
 
-/* "4x5"; "()" for an array without dimensions. In JSON "[4,5]". */
+/* "4x5"; "()" for an array without dimensions. */
 void describe_dims(struct str *str, const uint64_t *dims, int n);
-void describe_dims_json(struct str *str, const uint64_t *dims, int n);
 
 /* "36.0 MiB", "17 bytes". */
 void describe_bytes(struct str *str, uint64_t bytes);
 
 /* The codec chain; of an array that cannot be served, the names that its document gives. */
 void describe_codecs(struct str *str, const struct description *description);
+
+/* The facts of an array (view/facts.h) but for its error, as members of a JSON object, each behind `separator`. */
+void describe_facts_json(struct str *str, struct hierarchy *hierarchy, struct node *node, const char *separator);
 
 /* `"reason"`, or null when all is well. */
 void describe_reason_json(struct str *str, const struct description *description);

@@ -14,8 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "array/array_impl.h"
-#include "base/checked.h"
+#include "array/load.h"
 #include "base/err.h"
 #include "base/stats.h"
 #include "base/str.h"
@@ -25,51 +24,17 @@
 /* So many fetches of one array past their deadline, and it is given up until one returns. */
 #define MAX_STUCK 64
 
-enum stage { STAGE_INDEX, STAGE_RESERVE, STAGE_FETCH, STAGE_DECODE, STAGE_DONE };
-
-/* Where a stage runs: in the thread that asked, on a decode worker, or on a fetch slot. */
-enum place { PLACE_HERE, PLACE_WORKER, PLACE_SLOT };
-
-struct load {
-	struct task task;
-	struct reservation reservation;
-	struct cache_waiter index_waiter;
-	struct array *array;
-	enum stage stage;
-	bool ahead;			/* read-ahead, which gives up where it would have to wait for memory */
-	bool index_claimed; /* the cache told this load to read the index of `level` */
-	bool absent;
-	int level;			   /* of the index that comes next */
-	struct value *value;   /* that the extent lies in, once known */
-	uint64_t offset, size; /* the extent of the shard or chunk in the value */
-	uint64_t reserved;	   /* bytes */
-	struct buf *encoded;
-	uint64_t coords[]; /* of the chunk */
-};
-
-/* A decoded index as the cache keeps it. It owns the open value, so that index and data are of one version. */
-struct shard_index {
-	struct value *value;
-	uint64_t offset, size; /* of the shard in the value */
-	struct shard_entry entries[];
-};
-
-/* A stage ends with 0, a negative errno, -EAGAIN (would wait: go on as a fetch) or this: something else continues it. */
-#define LOAD_WAITS 1
-
-static void run(struct load *load, enum place place);
-
 static void run_on_worker(struct task *task)
 {
-	run(container_of(task, struct load, task), PLACE_WORKER);
+	load_run(container_of(task, struct load, task), PLACE_WORKER);
 }
 
 static void run_on_slot(struct task *task)
 {
-	run(container_of(task, struct load, task), PLACE_SLOT);
+	load_run(container_of(task, struct load, task), PLACE_SLOT);
 }
 
-static void submit(struct load *load, enum pool_lane lane)
+void load_submit(struct load *load, enum pool_lane lane)
 {
 	struct array *array = load->array;
 	load->task.run = lane == POOL_DECODE ? run_on_worker : run_on_slot;
@@ -79,11 +44,11 @@ static void submit(struct load *load, enum pool_lane lane)
 
 static void granted(struct reservation *reservation)
 {
-	submit(container_of(reservation, struct load, reservation), POOL_DECODE);
+	load_submit(container_of(reservation, struct load, reservation), POOL_DECODE);
 }
 
 /* True: the bytes are reserved. False: `granted` continues. */
-static bool reserve(struct load *load, uint64_t bytes)
+bool load_reserve(struct load *load, uint64_t bytes)
 {
 	load->reservation.bytes = bytes;
 	load->reservation.granted = granted;
@@ -91,7 +56,7 @@ static bool reserve(struct load *load, uint64_t bytes)
 	return cache_reserve(load->array->env.cache, &load->reservation);
 }
 
-static void unreserve(struct load *load, uint64_t bytes)
+void load_unreserve(struct load *load, uint64_t bytes)
 {
 	load->reserved -= bytes;
 	if (bytes)
@@ -104,7 +69,7 @@ static enum store_how how(enum place place)
 }
 
 /* The coordinates of the piece of a level that holds the chunk. */
-static void piece_coords(const struct load *load, const struct layout_grid *grid, uint64_t *ret_coords)
+void load_piece(const struct load *load, const struct layout_grid *grid, uint64_t *ret_coords)
 {
 	const struct array *array = load->array;
 	for (int a = 0; a < array->meta->ndim; a++)
@@ -115,12 +80,12 @@ static char *stored_key(const struct load *load)
 {
 	const struct array *array = load->array;
 	uint64_t coords[LIMIT_DIMS];
-	piece_coords(load, array->n_levels ? &array->levels[0].grid : &array->grid, coords);
+	load_piece(load, array->n_levels ? &array->levels[0].grid : &array->grid, coords);
 	return key_of_chunk(&array->meta->keys, array->path, coords, array->meta->ndim);
 }
 
 /* Opens the stored value; *ret_absent when it is proved that there is none. */
-static int open_value(struct load *load, enum place place, bool *ret_absent)
+int load_open_value(struct load *load, enum place place, bool *ret_absent)
 {
 	*ret_absent = false;
 	autofree char *key = stored_key(load);
@@ -133,7 +98,7 @@ static int open_value(struct load *load, enum place place, bool *ret_absent)
 	return 0;
 }
 
-static int read_exactly(struct load *load, uint64_t offset, size_t size, enum place place, void *dst)
+int load_read(struct load *load, uint64_t offset, size_t size, enum place place, void *dst)
 {
 	size_t got;
 	int rc = value_read(load->value, (struct range){.offset = offset, .length = size}, how(place), dst, &got);
@@ -141,163 +106,6 @@ static int read_exactly(struct load *load, uint64_t offset, size_t size, enum pl
 		return rc;
 	if (got != size)
 		return err_set(EIO, "ends after %zu of %zu bytes", got, size);
-	return 0;
-}
-
-static struct cache_key index_key(const struct load *load)
-{
-	const struct shard_level *level = &load->array->levels[load->level];
-	uint64_t coords[LIMIT_DIMS];
-	piece_coords(load, &level->grid, coords);
-	return array_key(load->array, &level->grid, (uint32_t)load->level + 1, coords);
-}
-
-static size_t index_memory(const struct load *load)
-{
-	const struct sharding *sharding = load->array->levels[load->level].sharding;
-	return sizeof(struct shard_index) + sharding_entries(sharding) * sizeof(struct shard_entry);
-}
-
-static void index_release(void *arg)
-{
-	struct shard_index *index = arg;
-	value_unref(index->value);
-	free(index);
-}
-
-/* Reads and decodes the index of the shard that the load's extent is. */
-static int read_index(struct load *load, enum place place, struct buf **ret_buf)
-{
-	const struct sharding *sharding = load->array->levels[load->level].sharding;
-	size_t encoded_bytes = sharding_index_bytes(sharding);
-	if (load->size < encoded_bytes)
-		return err_set(EIO, "shard of %" PRIu64 " bytes is shorter than its index (%zu bytes)", load->size,
-					   encoded_bytes);
-	uint64_t at = load->offset + (sharding_index_at_end(sharding) ? load->size - encoded_bytes : 0);
-
-	autobuf encoded = NULL;
-	int rc = buf_new(encoded_bytes, &encoded);
-	if (!rc)
-		rc = read_exactly(load, at, encoded_bytes, place, encoded->data);
-	if (rc)
-		return rc;
-	struct shard_index *index = malloc(index_memory(load));
-	if (!index)
-		return err_set(ENOMEM, "no memory for a shard index");
-	rc = sharding_decode_index(sharding, encoded->data, index->entries);
-	if (!rc)
-		rc = buf_wrap(index, index_memory(load), index_release, index, ret_buf);
-	if (rc) {
-		free(index);
-		return rc;
-	}
-	index->value = value_ref(load->value);
-	index->offset = load->offset;
-	index->size = load->size;
-	stats_add(indexes_read, 1);
-	return 0;
-}
-
-/* From an index (NULL: the shard is absent) to the extent of the piece inside. */
-static int follow_index(struct load *load, const struct buf *buf)
-{
-	const struct array *array = load->array;
-	const struct shard_level *level = &array->levels[load->level];
-	if (!buf) {
-		load->absent = true;
-		return 0;
-	}
-	const struct shard_index *index = (const struct shard_index *)buf->data;
-	const struct layout_grid *inner =
-		load->level + 1 < array->n_levels ? &array->levels[load->level + 1].grid : &array->grid;
-	uint64_t coords[LIMIT_DIMS], number = 0;
-	piece_coords(load, inner, coords);
-	for (int a = 0; a < array->meta->ndim; a++) {
-		uint64_t n = sharding_grid(level->sharding)[a];
-		number = number * n + coords[a] % n;
-	}
-	const struct shard_entry *entry = &index->entries[number];
-	int present = sharding_check_entry(level->sharding, entry, index->size);
-	if (present < 0)
-		return present;
-	load->absent = !present;
-	if (load->value != index->value) {
-		value_unref(load->value);
-		load->value = value_ref(index->value);
-	}
-	load->offset = index->offset + entry->offset;
-	load->size = entry->size;
-	load->level++;
-	return 0;
-}
-
-/* The load that found an index missing reads it; it has reserved the index's memory. */
-static int load_index(struct load *load, enum place place)
-{
-	struct cache *cache = load->array->env.cache;
-	bool absent = false;
-	if (!load->reserved) {
-		uint64_t bytes = index_memory(load) + sharding_index_bytes(load->array->levels[load->level].sharding);
-		if (!reserve(load, bytes))
-			return LOAD_WAITS;
-	}
-	int rc = 0;
-	if (!load->value) {
-		rc = open_value(load, place, &absent);
-		if (!rc && !absent)
-			load->size = value_info(load->value)->size;
-	}
-	autobuf index = NULL;
-	if (!rc && !absent)
-		rc = read_index(load, place, &index);
-	if (rc == -EAGAIN)
-		return rc;
-	load->index_claimed = false;
-	if (rc) {
-		cache_fail(cache, index_key(load), rc);
-	} else {
-		uint64_t kept = index ? index_memory(load) : 0;
-		load->reserved -= kept;
-		cache_fill(cache, index_key(load), index, kept);
-	}
-	unreserve(load, load->reserved);
-	return rc ? rc : follow_index(load, index);
-}
-
-/* Somebody else has read the index that the load waits for. */
-static void index_ready(struct cache_waiter *waiter, struct buf *buf, int rc);
-
-/* Claims the index of the next level, or follows it. *ret_claimed: this load must read it. */
-static int get_index(struct load *load, bool *ret_claimed)
-{
-	autobuf index = NULL;
-	int rc = 0;
-	*ret_claimed = false;
-	load->index_waiter.ready = index_ready;
-	switch (cache_get(load->array->env.cache, index_key(load), false, &load->index_waiter, &index, &rc)) {
-	case CACHE_HIT:
-		return follow_index(load, index);
-	case CACHE_JOINED:
-		return LOAD_WAITS;
-	case CACHE_LOAD:
-		*ret_claimed = true;
-		return 0;
-	case CACHE_FAILED:
-		break;
-	}
-	return rc;
-}
-
-static int stage_index(struct load *load, enum place place)
-{
-	while (load->level < load->array->n_levels && !load->absent) {
-		int rc = load->index_claimed ? 0 : get_index(load, &load->index_claimed);
-		if (!rc && load->index_claimed)
-			rc = load_index(load, place);
-		if (rc)
-			return rc;
-	}
-	load->stage = load->absent ? STAGE_DONE : STAGE_RESERVE;
 	return 0;
 }
 
@@ -325,7 +133,7 @@ static int stage_reserve(struct load *load)
 			return -ECANCELED;
 		load->ahead = false;
 	}
-	return reserve(load, bytes) ? 0 : LOAD_WAITS;
+	return load_reserve(load, bytes) ? 0 : LOAD_WAITS;
 }
 
 /* The stored size against what the codecs can have made. */
@@ -345,7 +153,7 @@ static int stage_fetch(struct load *load, enum place place)
 {
 	int rc = 0;
 	if (!load->value) {
-		rc = open_value(load, place, &load->absent);
+		rc = load_open_value(load, place, &load->absent);
 		if (rc)
 			return rc;
 		if (load->absent) {
@@ -360,12 +168,12 @@ static int stage_fetch(struct load *load, enum place place)
 			rc = buf_new(load->size, &load->encoded);
 	}
 	if (!rc)
-		rc = read_exactly(load, load->offset, load->size, place, load->encoded->data);
+		rc = load_read(load, load->offset, load->size, place, load->encoded->data);
 	if (rc)
 		return rc;
 	value_unref(load->value);
 	load->value = NULL;
-	unreserve(load, load->reserved - needed_memory(load->array, load->size));
+	load_unreserve(load, load->reserved - needed_memory(load->array, load->size));
 	load->stage = STAGE_DECODE;
 	return 0;
 }
@@ -374,7 +182,7 @@ static int stage_decode(struct load *load, enum place place, struct buf **ret_ch
 {
 	const struct array *array = load->array;
 	if (place == PLACE_SLOT || (place == PLACE_HERE && array->decode_ns > INLINE_DECODE_NS)) {
-		submit(load, POOL_DECODE);
+		load_submit(load, POOL_DECODE);
 		return LOAD_WAITS;
 	}
 	if (pipeline_is_identity(array->unit)) {
@@ -425,18 +233,18 @@ static void finish(struct load *load, struct buf *chunk, int rc)
 		load->reserved -= kept;
 		cache_fill(cache, key, chunk, kept);
 	}
-	unreserve(load, load->reserved);
+	load_unreserve(load, load->reserved);
 	free(load);
 }
 
-static void run(struct load *load, enum place place)
+void load_run(struct load *load, enum place place)
 {
 	autobuf chunk = NULL;
 	int rc = 0;
 	while (!rc && load->stage != STAGE_DONE) {
 		switch (load->stage) {
 		case STAGE_INDEX:
-			rc = stage_index(load, place);
+			rc = load_resolve(load, place);
 			break;
 		case STAGE_RESERVE:
 			rc = stage_reserve(load);
@@ -454,20 +262,14 @@ static void run(struct load *load, enum place place)
 	if (rc == LOAD_WAITS)
 		return;
 	if (rc == -EAGAIN)
-		submit(load, POOL_FETCH);
+		load_submit(load, POOL_FETCH);
 	else
 		finish(load, chunk, rc);
 }
 
-static void index_ready(struct cache_waiter *waiter, struct buf *buf, int rc)
+void load_fail(struct load *load, int rc)
 {
-	struct load *load = container_of(waiter, struct load, index_waiter);
-	if (!rc)
-		rc = follow_index(load, buf);
-	if (rc)
-		finish(load, NULL, rc);
-	else
-		submit(load, POOL_DECODE);
+	finish(load, NULL, rc);
 }
 
 static struct load *load_new(struct array *array, const uint64_t *coords)
@@ -501,9 +303,9 @@ void chunk_load(struct array *array, const uint64_t *coords, bool here)
 				   err_set(ETIMEDOUT, "%s: the store does not answer (%d reads hang)", array->path,
 						   atomic_load(&array->stuck)));
 	} else if (here) {
-		run(load, PLACE_HERE);
+		load_run(load, PLACE_HERE);
 	} else {
-		submit(load, POOL_DECODE);
+		load_submit(load, POOL_DECODE);
 	}
 }
 
@@ -516,7 +318,7 @@ static void run_ahead(struct task *task)
 	int rc;
 	if (cache_get(array->env.cache, array_key(array, &array->grid, 0, load->coords), true, NULL, &found, &rc) ==
 		CACHE_LOAD) {
-		run(load, PLACE_WORKER);
+		load_run(load, PLACE_WORKER);
 		return;
 	}
 	buf_unref(found);

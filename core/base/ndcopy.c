@@ -223,7 +223,7 @@ void ndcopy(void *dst, const int64_t *dst_strides, const void *src, const int64_
 
 static bool is_one_byte(const uint8_t *item, size_t size)
 {
-	return memcmp(item, item + 1, size - 1) == 0;
+	return size <= 1 || memcmp(item, item + 1, size - 1) == 0;
 }
 
 void fill_elements(void *dst, const void *item, size_t size, uint64_t n)

@@ -266,7 +266,9 @@ static uint64_t blosc_encoded_size(const struct codec *codec, uint64_t decoded, 
 /* A name in v3, an integer in numcodecs; writers mix them. -1 leaves it to the size of an element. */
 static int shuffle_parse(const struct json *json, size_t typesize, int *ret_shuffle)
 {
-	static const char *const names[] = {"noshuffle", "shuffle", "bitshuffle"};
+	/* Zarr's names, then GDAL's */
+	static const char *const names[] = {"noshuffle", "shuffle", "bitshuffle", "NONE", "BYTE", "BIT"};
+	static const int modes = 3;
 	int64_t value = 1;
 	if (json && json_type(json) == JSON_STRING) {
 		const char *name;
@@ -275,12 +277,13 @@ static int shuffle_parse(const struct json *json, size_t typesize, int *ret_shuf
 			return rc;
 		for (value = 0; value < (int64_t)ARRAY_LEN(names) && strcmp(names[value], name) != 0; value++)
 			;
+		value = value < (int64_t)ARRAY_LEN(names) ? value % modes : modes;
 	} else if (json && json_type(json) != JSON_NULL) {
 		int rc = json_int64(json, "shuffle", &value);
 		if (rc)
 			return rc;
 	}
-	if (value < -1 || value >= (int64_t)ARRAY_LEN(names))
+	if (value < -1 || value >= modes)
 		return err_set(EIO, "shuffle: neither noshuffle, shuffle, bitshuffle nor -1 to 2");
 	*ret_shuffle = value >= 0 ? (int)value : typesize == 1 ? 2 : 1;
 	return 0;

@@ -52,10 +52,10 @@ def samples(array):
     """Up to five elements, as little-endian hex."""
     if array.size == 0:
         return []
-    found = []
+    found, size, whole = [], array.itemsize, little(array)
     for flat in sorted({0, array.size // 3, array.size // 2, array.size - 1}):
         index = [int(i) for i in np.unravel_index(flat, array.shape)] if array.shape else []
-        found.append({"index": index, "hex": little(array[tuple(index)]).hex()})
+        found.append({"index": index, "hex": whole[flat * size : (flat + 1) * size].hex()})
     return found
 
 

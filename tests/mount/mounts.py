@@ -48,6 +48,15 @@ def pids_of(mountpoint):
     return found
 
 
+def answers(path):
+    """Whether a file system is mounted there and alive; what a crash left behind is mounted and dead."""
+    try:
+        os.stat(path)
+    except OSError:
+        return False
+    return is_mounted(path)
+
+
 class Mount:
     """A mounted store. `path` is the mount point; `/` joins: mount / "temp.npy"."""
 
@@ -63,7 +72,7 @@ class Mount:
                 stderr=log,
                 preexec_fn=lambda: signal.alarm(seconds),
             )
-        if not wait_until(lambda: is_mounted(self.path) or self.process.poll() is not None) or self.process.poll() is not None:
+        if not wait_until(lambda: answers(self.path) or self.process.poll() is not None) or self.process.poll() is not None:
             self.stop()
             pytest.fail(f"zarrfs mount {self.store}: exit {self.process.poll()}: {self.words()}")
 

@@ -65,7 +65,7 @@ def only_shard_is_damaged(mounted, want, number):
             assert read(mounted / "temp.raw", k * SHARD + 40000, 4) == errno.EIO
         else:
             assert got == want[k * SHARD : (k + 1) * SHARD]
-    with pytest.raises(OSError):
+    with pytest.raises((OSError, ValueError)):  # numpy says ValueError: its fread keeps the errno to itself
         np.load(mounted / "temp.npy")
     assert read(mounted / "temp.raw", 0, len(want)) == errno.EIO
 
@@ -163,9 +163,9 @@ def test_a_missing_chunk_reads_as_the_fill_value(mount, stores):
 
 def test_a_chunk_that_may_not_be_read_is_not_absent(mount, stores, copy):
     if os.getuid() == 0:
-        # root may read anything: a directory in the chunk's place cannot be read by anybody
+        # root may read anything, but nobody can follow a link to itself
         os.unlink(shard(copy, 1))
-        os.mkdir(shard(copy, 1))
+        os.symlink("0", shard(copy, 1))
     else:
         os.chmod(shard(copy, 1), 0)
     with mount(copy) as mounted:

@@ -35,10 +35,13 @@ def test_store(mount, entry):
             assert raised.value.errno == errno.EIO
             return
         with open(stem + ".raw", "rb") as f:
-            assert hashlib.sha256(f.read()).hexdigest() == entry["sha256"]
+            raw = f.read()
+        assert hashlib.sha256(raw).hexdigest() == entry["sha256"]
+        dtype = np.dtype(entry["dtype"])
+        for sample in entry["samples"]:
+            flat = int(np.ravel_multi_index(sample["index"], entry["shape"])) if entry["shape"] else 0
+            assert raw[flat * dtype.itemsize : (flat + 1) * dtype.itemsize].hex() == sample["hex"]
         loaded = np.load(stem + ".npy")
         assert list(loaded.shape) == entry["shape"]
-        assert loaded.dtype.newbyteorder("<") == np.dtype(entry["dtype"])
-        for sample in entry["samples"]:
-            element = loaded[tuple(sample["index"])]
-            assert np.array(element).astype(entry["dtype"]).tobytes() == bytes.fromhex(sample["hex"])
+        assert loaded.dtype.newbyteorder("<") == dtype
+        assert np.ascontiguousarray(loaded).astype(dtype).tobytes() == raw

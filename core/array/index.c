@@ -1,0 +1,187 @@
+/*
+ * index.c: from chunk coordinates to an extent, through the shard indexes of every level.
+ *
+ * An index is read by the load that found it missing, never queued behind others; who comes meanwhile waits for it. The cached
+ * index owns the open value, so that index and data are of one version; evicting it closes the value.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "array/load.h"
+#include "base/err.h"
+#include "base/stats.h"
+
+/* A decoded index as the cache keeps it. It owns the open value, so that index and data are of one version. */
+struct shard_index {
+	struct value *value;
+	uint64_t offset, size; /* of the shard in the value */
+	struct shard_entry entries[];
+};
+
+static struct cache_key index_key(const struct load *load)
+{
+	const struct shard_level *level = &load->array->levels[load->level];
+	uint64_t coords[LIMIT_DIMS];
+	load_piece(load, &level->grid, coords);
+	return array_key(load->array, &level->grid, (uint32_t)load->level + 1, coords);
+}
+
+static size_t index_memory(const struct load *load)
+{
+	const struct sharding *sharding = load->array->levels[load->level].sharding;
+	return sizeof(struct shard_index) + sharding_entries(sharding) * sizeof(struct shard_entry);
+}
+
+static void index_release(void *arg)
+{
+	struct shard_index *index = arg;
+	value_unref(index->value);
+	free(index);
+}
+
+/* Reads and decodes the index of the shard that the load's extent is. */
+static int read_index(struct load *load, enum place place, struct buf **ret_buf)
+{
+	const struct sharding *sharding = load->array->levels[load->level].sharding;
+	size_t encoded_bytes = sharding_index_bytes(sharding);
+	if (load->size < encoded_bytes)
+		return err_set(EIO, "shard of %" PRIu64 " bytes is shorter than its index (%zu bytes)", load->size,
+					   encoded_bytes);
+	uint64_t at = load->offset + (sharding_index_at_end(sharding) ? load->size - encoded_bytes : 0);
+
+	autobuf encoded = NULL;
+	int rc = buf_new(encoded_bytes, &encoded);
+	if (!rc)
+		rc = load_read(load, at, encoded_bytes, place, encoded->data);
+	if (rc)
+		return rc;
+	struct shard_index *index = malloc(index_memory(load));
+	if (!index)
+		return err_set(ENOMEM, "no memory for a shard index");
+	rc = sharding_decode_index(sharding, encoded->data, index->entries);
+	if (!rc)
+		rc = buf_wrap(index, index_memory(load), index_release, index, ret_buf);
+	if (rc) {
+		free(index);
+		return rc;
+	}
+	index->value = value_ref(load->value);
+	index->offset = load->offset;
+	index->size = load->size;
+	stats_add(indexes_read, 1);
+	return 0;
+}
+
+/* From an index (NULL: the shard is absent) to the extent of the piece inside. */
+static int follow_index(struct load *load, const struct buf *buf)
+{
+	const struct array *array = load->array;
+	const struct shard_level *level = &array->levels[load->level];
+	if (!buf) {
+		load->absent = true;
+		return 0;
+	}
+	const struct shard_index *index = (const struct shard_index *)buf->data;
+	const struct layout_grid *inner =
+		load->level + 1 < array->n_levels ? &array->levels[load->level + 1].grid : &array->grid;
+	uint64_t coords[LIMIT_DIMS], number = 0;
+	load_piece(load, inner, coords);
+	for (int a = 0; a < array->meta->ndim; a++) {
+		uint64_t n = sharding_grid(level->sharding)[a];
+		number = number * n + coords[a] % n;
+	}
+	const struct shard_entry *entry = &index->entries[number];
+	int present = sharding_check_entry(level->sharding, entry, index->size);
+	if (present < 0)
+		return present;
+	load->absent = !present;
+	if (load->value != index->value) {
+		value_unref(load->value);
+		load->value = value_ref(index->value);
+	}
+	load->offset = index->offset + entry->offset;
+	load->size = entry->size;
+	load->level++;
+	return 0;
+}
+
+/* The load that found an index missing reads it; it has reserved the index's memory. */
+static int load_index(struct load *load, enum place place)
+{
+	struct cache *cache = load->array->env.cache;
+	bool absent = false;
+	if (!load->reserved) {
+		uint64_t bytes = index_memory(load) + sharding_index_bytes(load->array->levels[load->level].sharding);
+		if (!load_reserve(load, bytes))
+			return LOAD_WAITS;
+	}
+	int rc = 0;
+	if (!load->value) {
+		rc = load_open_value(load, place, &absent);
+		if (!rc && !absent)
+			load->size = value_info(load->value)->size;
+	}
+	autobuf index = NULL;
+	if (!rc && !absent)
+		rc = read_index(load, place, &index);
+	if (rc == -EAGAIN)
+		return rc;
+	load->index_claimed = false;
+	if (rc) {
+		cache_fail(cache, index_key(load), rc);
+	} else {
+		uint64_t kept = index ? index_memory(load) : 0;
+		load->reserved -= kept;
+		cache_fill(cache, index_key(load), index, kept);
+	}
+	load_unreserve(load, load->reserved);
+	return rc ? rc : follow_index(load, index);
+}
+
+/* Somebody else has read the index that the load waits for. */
+static void index_ready(struct cache_waiter *waiter, struct buf *buf, int rc)
+{
+	struct load *load = container_of(waiter, struct load, index_waiter);
+	if (!rc)
+		rc = follow_index(load, buf);
+	if (rc)
+		load_fail(load, rc);
+	else
+		load_submit(load, POOL_DECODE);
+}
+
+/* Claims the index of the next level, or follows it. *ret_claimed: this load must read it. */
+static int get_index(struct load *load, bool *ret_claimed)
+{
+	autobuf index = NULL;
+	int rc = 0;
+	*ret_claimed = false;
+	load->index_waiter.ready = index_ready;
+	switch (cache_get(load->array->env.cache, index_key(load), false, &load->index_waiter, &index, &rc)) {
+	case CACHE_HIT:
+		return follow_index(load, index);
+	case CACHE_JOINED:
+		return LOAD_WAITS;
+	case CACHE_LOAD:
+		*ret_claimed = true;
+		return 0;
+	case CACHE_FAILED:
+		break;
+	}
+	return rc;
+}
+
+int load_resolve(struct load *load, enum place place)
+{
+	while (load->level < load->array->n_levels && !load->absent) {
+		int rc = load->index_claimed ? 0 : get_index(load, &load->index_claimed);
+		if (!rc && load->index_claimed)
+			rc = load_index(load, place);
+		if (rc)
+			return rc;
+	}
+	load->stage = load->absent ? STAGE_DONE : STAGE_RESERVE;
+	return 0;
+}
