@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "base/str.h"
@@ -139,10 +140,12 @@ static int run_form(int argc, char **argv, int (*code_of)(int rc), int usage_cod
 		str_finish(&values.list);
 		return code == CODE_OK ? CODE_OK : usage_code;
 	}
+	pid_t pid = getpid();
 	int rc = mount_values(&values, argv[0], argv[1]);
 	str_finish(&values.list);
-	if (rc)
-		command_fail(rc);
+	/* What a background process could not do it has told its parent, who prints it. */
+	if (rc && getpid() == pid)
+		command_fail(rc == -ENOENT ? err_prefix(rc, "%s", argv[0]) : rc);
 	return code_of(rc);
 }
 

@@ -29,7 +29,7 @@ static int run_umount(int argc, char **argv)
 		return CODE_OK;
 	/* Nothing is wrong with the command line, and no store is in play. */
 	bool is_no = rc == -EINVAL || rc == -ENOENT || rc == -ENOTDIR || rc == -EBUSY;
-	return command_error(is_no ? CODE_NO : CODE_IO, "%s: %s", argv[0], err_message());
+	return command_error(is_no ? CODE_NO : CODE_IO, "%s", err_message());
 }
 
 const struct command umount_command = {

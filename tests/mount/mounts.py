@@ -49,9 +49,10 @@ def pids_of(mountpoint):
 
 
 def answers(path):
-    """Whether a file system is mounted there and alive; what a crash left behind is mounted and dead."""
+    """Whether a file system is mounted there and alive. What a crash left behind is mounted, dead, and still has its root's
+    attributes in the kernel; statfs is always asked."""
     try:
-        os.stat(path)
+        os.statvfs(path)
     except OSError:
         return False
     return is_mounted(path)
