@@ -4,6 +4,7 @@
 #include "fuse/ops.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -126,7 +127,8 @@ static void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 
 static int open_work(struct job *job, enum store_how how)
 {
-	return fs_file_open(job->context->fs, job->handle, how, &job->file);
+	/* the page cache keeps what is read, but not what O_DIRECT reads */
+	return fs_file_open(job->context->fs, job->handle, !(job->fi.flags & O_DIRECT), how, &job->file);
 }
 
 static bool open_reply(struct job *job)

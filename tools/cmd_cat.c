@@ -48,14 +48,22 @@ struct piece {
 	struct waited_request *request; /* NULL: none under way */
 };
 
-static int piece_start(struct piece *piece, struct fs_file *file, uint64_t offset, size_t size)
+struct copy {
+	const char *argument; /* for messages */
+	struct fs_file *file;
+	uint64_t next, end; /* what is not yet begun */
+	struct piece pieces[PIECES];
+};
+
+static int piece_start(struct copy *copy, struct piece *piece)
 {
 	int rc = waited_request_new(NULL, &piece->request);
 	if (rc)
 		return rc;
-	piece->size = size;
-	fs_read(file, offset, size, piece->bytes, &piece->request->request);
+	piece->size = (size_t)MIN(copy->end - copy->next, PIECE_BYTES);
+	fs_read(copy->file, copy->next, piece->size, piece->bytes, &piece->request->request);
 	request_finish_part(&piece->request->request, 0);
+	copy->next += piece->size;
 	return 0;
 }
 
@@ -80,52 +88,60 @@ static int write_all(const uint8_t *bytes, size_t size)
 	return 0;
 }
 
-/* Writes [offset, end) of the file, which must lie inside. */
-static int copy_pieces(struct fs_file *file, struct piece *pieces, uint64_t offset, uint64_t end)
+/* Keeps every piece that is not being written under way, and waits for pieces[now]. */
+static int next_piece(struct copy *copy, int now)
+{
+	for (int i = 0; i < PIECES && copy->next < copy->end; i++) {
+		struct piece *piece = &copy->pieces[(now + i) % PIECES];
+		int rc = piece->request ? 0 : piece_start(copy, piece);
+		if (rc)
+			return rc;
+	}
+	int rc = piece_wait(&copy->pieces[now]);
+	return rc ? err_prefix(rc, "%s", copy->argument) : 0;
+}
+
+static int copy_pieces(struct copy *copy)
 {
 	struct progress progress;
-	progress_begin(&progress, "cat", end - offset);
-	uint64_t next = offset, written = 0;
+	uint64_t total = copy->end - copy->next, written = 0;
 	int rc = 0;
-	for (int now = 0; !rc && written < end - offset; now = (now + 1) % PIECES) {
-		for (int i = 0; !rc && i < PIECES && next < end; i++) {
-			struct piece *piece = &pieces[(now + i) % PIECES];
-			if (piece->request)
-				continue;
-			size_t size = (size_t)MIN(end - next, PIECE_BYTES);
-			rc = piece_start(piece, file, next, size);
-			next += size;
-		}
+	progress_begin(&progress, "cat", total);
+	for (int now = 0; !rc && written < total; now = (now + 1) % PIECES) {
+		rc = next_piece(copy, now);
 		if (!rc)
-			rc = piece_wait(&pieces[now]);
-		if (!rc)
-			rc = write_all(pieces[now].bytes, pieces[now].size);
-		written += pieces[now].size;
+			rc = write_all(copy->pieces[now].bytes, copy->pieces[now].size);
+		written += copy->pieces[now].size;
 		progress_update(&progress, written);
 	}
 	progress_end(&progress);
 	return rc;
 }
 
-static int copy_range(struct fs_file *file, uint64_t size, const struct cat_values *values)
+static int copy_range(struct fs_file *file, const char *argument, const struct cat_values *values)
 {
-	uint64_t offset = MIN(values->offset, size);
-	uint64_t end = offset + MIN(values->length, size - offset);
-	struct piece pieces[PIECES] = {0};
+	uint64_t size = fs_read_size(file, 0, SIZE_MAX);
+	uint64_t first = MIN(values->offset, size);
+	struct copy copy = {
+		.argument = argument,
+		.file = file,
+		.next = first,
+		.end = first + MIN(values->length, size - first),
+	};
 	int rc = 0;
 	for (int i = 0; i < PIECES && !rc; i++) {
-		pieces[i].bytes = malloc(MIN(end - offset, PIECE_BYTES) + 1);
-		if (!pieces[i].bytes)
+		copy.pieces[i].bytes = malloc(MIN(copy.end - first, PIECE_BYTES) + 1);
+		if (!copy.pieces[i].bytes)
 			rc = err_set(ENOMEM, "no memory for a buffer");
 	}
 	if (!rc)
-		rc = copy_pieces(file, pieces, offset, end);
+		rc = copy_pieces(&copy);
 	/* After a failure the other piece is still being written to by the pool. */
 	struct err_text reason;
 	err_save(&reason);
 	for (int i = 0; i < PIECES; i++) {
-		piece_wait(&pieces[i]);
-		free(pieces[i].bytes);
+		piece_wait(&copy.pieces[i]);
+		free(copy.pieces[i].bytes);
 	}
 	err_restore(&reason);
 	return rc;
@@ -156,16 +172,16 @@ static int cat_file(struct session *session, const char *argument, const char *n
 		return command_error(CODE_NO, "%s: %s", argument, err_message());
 	if (!rc && S_ISDIR(attr.mode))
 		return command_error(CODE_NO, "%s: a directory", argument);
-	struct fs_file *file = NULL;
+	struct fs_file *file;
 	if (!rc)
-		rc = fs_file_open(session->fs, attr.handle, STORE_WAIT, &file);
-	if (!rc) {
-		rc = copy_range(file, attr.size, values);
-		fs_file_unref(file);
-	}
+		rc = fs_file_open(session->fs, attr.handle, true, STORE_WAIT, &file);
+	if (rc)
+		return command_fail(err_prefix(rc, "%s", argument));
+	rc = copy_range(file, argument, values);
+	fs_file_unref(file);
 	if (rc == -EPIPE) /* whoever read our output has had enough */
 		return CODE_IO;
-	return rc ? command_fail(err_prefix(rc, "%s", argument)) : CODE_OK;
+	return rc ? command_fail(rc) : CODE_OK;
 }
 
 static int run_cat(int argc, char **argv)

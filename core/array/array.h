@@ -54,8 +54,11 @@ void array_read(struct array *array, const struct layout *layout, uint64_t offse
 /* The same, waiting; for `zarrfs cat` and tests. */
 int array_read_wait(struct array *array, const struct layout *layout, uint64_t offset, size_t size, uint8_t *dst);
 
-/* An open file's pattern of reads. Any thread (it has its own lock). */
-int readahead_new(struct readahead **ret_readahead);
+/*
+ * An open file's pattern of reads. Any thread (it has its own lock). `once`: what was read is not asked for again soon,
+ * because the kernel's page cache keeps it: a sequential reader's chunks are given up behind it.
+ */
+int readahead_new(bool once, struct readahead **ret_readahead);
 void readahead_free(struct readahead *readahead);
 
 #endif

@@ -1,9 +1,14 @@
 /*
  * readahead.c: what a file's reads say of the next ones.
  *
+ *        done          next          ahead
+ *     ────┼──────────────┼──────────────┼────────>  payload
+ *      given up    being read    loaded, or being loaded
+ *
  * The unit is a row of chunks: all chunks that a sequential reader revisits together. After two reads in a row the chunks
- * up to the end of the next row are loaded; where rows are short, a window that doubles. A read elsewhere starts over.
- * Requests of one sequential reader come slightly out of order, because the kernel sends several at once.
+ * up to the end of the next row are loaded; where rows are short, a window that doubles. Behind the reader rows are given
+ * up, and their memory, still warm in the CPU's cache, takes the rows ahead. A read elsewhere starts over. Requests of one
+ * sequential reader come slightly out of order, because the kernel sends several at once.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -21,18 +26,26 @@
 
 struct readahead {
 	pthread_mutex_t lock;
-	uint64_t next;	/* payload offset where a sequential reader goes on */
-	uint64_t ahead; /* loaded, or being loaded, up to here */
+	bool once;
+	/* payload offsets */
+	uint64_t done, next, ahead;
 	uint64_t window;
 	unsigned streak; /* reads in a row that went on */
 };
 
-int readahead_new(struct readahead **ret_readahead)
+/* Payload bytes to load, and to give up; either may be empty. */
+struct advice {
+	uint64_t load_from, load_to;
+	uint64_t drop_from, drop_to;
+};
+
+int readahead_new(bool once, struct readahead **ret_readahead)
 {
 	struct readahead *readahead = calloc(1, sizeof(*readahead));
 	if (!readahead)
 		return err_set(ENOMEM, "no memory for read-ahead");
 	pthread_mutex_init(&readahead->lock, NULL);
+	readahead->once = once;
 	*ret_readahead = readahead;
 	return 0;
 }
@@ -55,12 +68,13 @@ static bool goes_on(struct readahead *readahead, uint64_t offset, uint64_t end)
 		return readahead->streak >= 2;
 	}
 	readahead->streak = 0;
+	readahead->done = offset;
 	readahead->next = readahead->ahead = end;
 	readahead->window = FIRST_WINDOW;
 	return false;
 }
 
-/* Payload bytes whose chunks take `share` of the cache: all chunks of a row stay until its end. */
+/* Payload bytes whose chunks take their share of the cache: all chunks of a row stay until its end. */
 static uint64_t affordable(const struct array *array, const struct layout *layout, uint64_t row)
 {
 	uint64_t budget = cache_budget(array->env.cache) / BUDGET_SHARE;
@@ -68,33 +82,62 @@ static uint64_t affordable(const struct array *array, const struct layout *layou
 	return row_memory > budget ? 0 : budget / MAX(row_memory, 1) * row;
 }
 
-/* The range to load now, [*ret_from, return); empty when nothing is to be done. */
-static uint64_t next_range(struct readahead *readahead, const struct array *array, const struct layout *layout,
-						   uint64_t offset, uint64_t end, uint64_t *ret_from)
+/* A row, or half a window, at a time: not one chunk with each read. */
+static void advise_load(struct readahead *readahead, const struct array *array, const struct layout *layout,
+						uint64_t row, struct advice *advice)
 {
-	uint64_t row = layout_row_bytes(layout, array_grid(array));
-	autolock(&readahead->lock);
-	*ret_from = end;
-	if (!goes_on(readahead, offset, end))
-		return end;
-	uint64_t window = MAX(readahead->window, row), most = affordable(array, layout, row);
+	uint64_t most = affordable(array, layout, row), window = MAX(readahead->window, row);
 	if (!most)
-		return end;
+		return;
 	readahead->window = MIN(readahead->window * 2, LAST_WINDOW);
-	uint64_t target = MIN(end + MIN(window, most), layout->bytes);
+	uint64_t target = MIN(readahead->next + MIN(window, most), layout->bytes);
 	target = MIN((target + row - 1) / row * row, layout->bytes);
-	*ret_from = MAX(readahead->ahead, end);
-	/* a row, or half a window, at a time: not one chunk with each read */
-	if (target <= *ret_from || (target < layout->bytes && target - *ret_from < MIN(row, window / 2)))
-		return *ret_from;
-	readahead->ahead = target;
-	return target;
+	uint64_t from = MAX(readahead->ahead, readahead->next);
+	if (target <= from || (target < layout->bytes && target - from < MIN(row, window / 2)))
+		return;
+	advice->load_from = from;
+	advice->load_to = readahead->ahead = target;
 }
 
-void readahead_note(struct readahead *readahead, struct array *array, const struct layout *layout, uint64_t offset,
-					size_t size)
+/* Whole rows that even a request out of order no longer reaches. */
+static void advise_drop(struct readahead *readahead, uint64_t row, struct advice *advice)
 {
-	uint64_t from, to = next_range(readahead, array, layout, offset, offset + size, &from);
+	if (!readahead->once || readahead->next < REORDERED)
+		return;
+	uint64_t from = (readahead->done + row - 1) / row * row, to = (readahead->next - REORDERED) / row * row;
+	if (from >= to || to - from < MIN(row, FIRST_WINDOW))
+		return;
+	advice->drop_from = from;
+	advice->drop_to = readahead->done = to;
+}
+
+static struct advice advise(struct readahead *readahead, const struct array *array, const struct layout *layout,
+							uint64_t offset, uint64_t end)
+{
+	struct advice advice = {0};
+	uint64_t row = layout_row_bytes(layout, array_grid(array));
+	autolock(&readahead->lock);
+	if (goes_on(readahead, offset, end)) {
+		advise_load(readahead, array, layout, row, &advice);
+		advise_drop(readahead, row, &advice);
+	}
+	return advice;
+}
+
+static void load_chunk(struct array *array, const uint64_t *coords)
+{
+	if (!cache_peek(array->env.cache, array_key(array, &array->grid, 0, coords)))
+		chunk_load_ahead(array, coords);
+}
+
+static void drop_chunk(struct array *array, const uint64_t *coords)
+{
+	cache_discard(array->env.cache, array_key(array, &array->grid, 0, coords));
+}
+
+static void for_chunks(struct array *array, const struct layout *layout, uint64_t from, uint64_t to,
+					   void (*act)(struct array *array, const uint64_t *coords))
+{
 	if (from >= to)
 		return;
 	struct layout_box boxes[LAYOUT_BOXES];
@@ -102,6 +145,13 @@ void readahead_note(struct readahead *readahead, struct array *array, const stru
 	const uint64_t *coords;
 	layout_walk_begin(&walk, layout, &array->grid, boxes, layout_boxes(layout, from, to - from, boxes));
 	while ((coords = layout_walk_next(&walk)))
-		if (!cache_peek(array->env.cache, array_key(array, &array->grid, 0, coords)))
-			chunk_load_ahead(array, coords);
+		act(array, coords);
+}
+
+void readahead_note(struct readahead *readahead, struct array *array, const struct layout *layout, uint64_t offset,
+					size_t size)
+{
+	struct advice advice = advise(readahead, array, layout, offset, offset + size);
+	for_chunks(array, layout, advice.drop_from, advice.drop_to, drop_chunk);
+	for_chunks(array, layout, advice.load_from, advice.load_to, load_chunk);
 }

@@ -153,6 +153,7 @@ static enum cache_answer answer_entry(struct stripe *stripe, struct entry *entry
 	*ret_uncharged = entry->charge;
 	stripe_begin_load(stripe, entry);
 	entry->ahead = ahead;
+	stats_add(ahead_loads, ahead);
 	stats_add(cache_misses, !ahead && entry->key.level == 0);
 	return CACHE_LOAD;
 }
@@ -171,6 +172,7 @@ static enum cache_answer find_or_insert(struct stripe *stripe, const struct cach
 		return CACHE_FAILED;
 	}
 	entry->ahead = ahead;
+	stats_add(ahead_loads, ahead);
 	stats_add(cache_misses, !ahead && key->level == 0);
 	return CACHE_LOAD;
 }
@@ -243,7 +245,6 @@ void cache_fill(struct cache *cache, struct cache_key key, struct buf *buf, uint
 	pthread_mutex_lock(&stripe->lock);
 	struct entry *entry = stripe_find(stripe, &key, hash);
 	struct cache_waiter *waiters = entry->waiters;
-	stats_add(ahead_loads, entry->ahead);
 	stripe_end_load(stripe, entry, ENTRY_READY, charge);
 	entry->buf = buf;
 	if (buf)
@@ -293,6 +294,24 @@ bool cache_abandon(struct cache *cache, struct cache_key key)
 		return false;
 	stripe_delete(stripe, entry);
 	return true;
+}
+
+void cache_discard(struct cache *cache, struct cache_key key)
+{
+	uint64_t hash, freed = 0;
+	struct buf *buf = NULL;
+	struct stripe *stripe = stripe_of(cache, &key, &hash);
+	pthread_mutex_lock(&stripe->lock);
+	struct entry *entry = stripe_find(stripe, &key, hash);
+	if (entry && entry->state == ENTRY_READY && entry->queue == QUEUE_PROBATION)
+		freed = stripe_drop(stripe, entry, &buf);
+	pthread_mutex_unlock(&stripe->lock);
+	buf_unref(buf);
+	if (!freed)
+		return;
+	budget_uncharge(&cache->budget, freed);
+	stats_add(cache_bytes, -freed);
+	grant_waiters(cache);
 }
 
 void cache_drop_owner(struct cache *cache, uint64_t owner)

@@ -67,6 +67,9 @@ void cache_fail(struct cache *cache, struct cache_key key, int rc);
  */
 bool cache_abandon(struct cache *cache, struct cache_key key);
 
+/* A chunk that its reader has left behind: dropped at once, unless it proved worth keeping. */
+void cache_discard(struct cache *cache, struct cache_key key);
+
 /* Drops every entry of an owner that nobody is loading. */
 void cache_drop_owner(struct cache *cache, uint64_t owner);
 

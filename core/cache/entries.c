@@ -171,6 +171,21 @@ static void make_ghost(struct stripe *stripe, struct entry *entry)
 		stripe_delete(stripe, ghosts->last);
 }
 
+uint64_t stripe_drop(struct stripe *stripe, struct entry *entry, struct buf **ret_buf)
+{
+	uint64_t charge = entry->charge;
+	bool remember = entry->queue == QUEUE_PROBATION && entry->state == ENTRY_READY;
+	stripe->charged -= charge;
+	*ret_buf = entry->buf;
+	entry->buf = NULL;
+	queue_remove(stripe, entry);
+	if (remember)
+		make_ghost(stripe, entry);
+	else
+		stripe_delete(stripe, entry);
+	return charge;
+}
+
 uint64_t stripe_evict(struct stripe *stripe, uint64_t probation_bytes, struct buf **ret_buf)
 {
 	autolock(&stripe->lock);
@@ -180,18 +195,8 @@ uint64_t stripe_evict(struct stripe *stripe, uint64_t probation_bytes, struct bu
 	struct entry *victim = from_probation ? probation->last : kept->last;
 	if (!victim)
 		return 0;
-	uint64_t charge = victim->charge;
-	stripe->charged -= charge;
-	*ret_buf = victim->buf;
-	victim->buf = NULL;
-	bool remember = from_probation && victim->state == ENTRY_READY;
 	stats_add(cache_evictions, victim->state == ENTRY_READY);
-	queue_remove(stripe, victim);
-	if (remember)
-		make_ghost(stripe, victim);
-	else
-		stripe_delete(stripe, victim);
-	return charge;
+	return stripe_drop(stripe, victim, ret_buf);
 }
 
 uint64_t stripe_drop_owner(struct stripe *stripe, uint64_t owner)

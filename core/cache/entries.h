@@ -66,6 +66,9 @@ void stripe_end_load(struct stripe *stripe, struct entry *entry, enum entry_stat
 /* Removes and frees an entry, whatever its state. */
 void stripe_delete(struct stripe *stripe, struct entry *entry);
 
+/* Drops a resident entry, and remembers it as a ghost if it was on probation; returns its charge. The caller unrefs *ret_buf. */
+uint64_t stripe_drop(struct stripe *stripe, struct entry *entry, struct buf **ret_buf);
+
 /* Without the lock: drops one entry; returns its charge, 0 when there is none. The caller unrefs *ret_buf (may be NULL). */
 uint64_t stripe_evict(struct stripe *stripe, uint64_t probation_bytes, struct buf **ret_buf);
 /* Without the lock. Returns the charges dropped. */

@@ -30,7 +30,7 @@ static int print_stats(struct fs *fs, char **ret_text)
 	return str_take(&str, ret_text);
 }
 
-int fs_file_open(struct fs *fs, uint64_t handle, enum store_how how, struct fs_file **ret_file)
+int fs_file_open(struct fs *fs, uint64_t handle, bool once, enum store_how how, struct fs_file **ret_file)
 {
 	struct inode inode;
 	(void)how;
@@ -44,7 +44,7 @@ int fs_file_open(struct fs *fs, uint64_t handle, enum store_how how, struct fs_f
 	if (inode.kind == INODE_VIEW) {
 		rc = view_open(fs->hierarchy, inode.node, inode.ops, &file->view);
 		if (!rc)
-			rc = readahead_new(&file->readahead);
+			rc = readahead_new(once, &file->readahead);
 		file->size = rc ? 0 : file->view->size;
 	} else if (inode.kind == INODE_STATS) {
 		rc = print_stats(fs, &file->text);

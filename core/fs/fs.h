@@ -53,8 +53,11 @@ int fs_getattr(struct fs *fs, uint64_t handle, enum store_how how, struct fs_att
 int fs_readdir(struct fs *fs, uint64_t handle, uint64_t cookie, bool plus, enum store_how how,
 			   bool (*emit)(void *arg, const char *name, const struct fs_attr *attr, uint64_t next_cookie), void *arg);
 
-/* Opens a data file: ENOTSUP, EIO, EFBIG with the reason when it cannot be served. */
-int fs_file_open(struct fs *fs, uint64_t handle, enum store_how how, struct fs_file **ret_file);
+/*
+ * Opens a data file: ENOTSUP, EIO, EFBIG with the reason when it cannot be served. `once`: what is read is not asked for again soon
+ * (see readahead_new).
+ */
+int fs_file_open(struct fs *fs, uint64_t handle, bool once, enum store_how how, struct fs_file **ret_file);
 struct fs_file *fs_file_ref(struct fs_file *file);
 void fs_file_unref(struct fs_file *file);
 
