@@ -88,23 +88,26 @@ static void to_syslog(enum log_level level, const char *line, void *arg)
 	syslog(priorities[level], "%s", line);
 }
 
-int daemon_detach(const char *log_file)
+int daemon_open_log(const char *log_file)
 {
-	if (log_file) {
-		FILE *file = fopen(log_file, "ae");
-		if (!file)
-			return err_set(errno, "%s: %s", log_file, strerror(errno));
-		log_set_sink(to_file, file);
-	} else {
+	FILE *file = fopen(log_file, "ae");
+	if (!file)
+		return err_set(errno == ENOENT ? EINVAL : errno, "%s: %s", log_file, strerror(errno));
+	log_set_sink(to_file, file);
+	return 0;
+}
+
+void daemon_detach(bool has_log)
+{
+	if (!has_log) {
 		openlog("zarrfs", LOG_PID, LOG_DAEMON);
 		log_set_sink(to_syslog, NULL);
 	}
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	if (null < 0)
-		return err_set(errno, "/dev/null: %s", strerror(errno));
+		return;
 	for (int fd = 0; fd < 3; fd++)
 		dup2(null, fd);
 	if (null > 2)
 		close(null);
-	return 0;
 }

@@ -2,12 +2,12 @@
  * mount.c: from options to a served mount, and its orderly end.
  *
  * The end: SIGTERM or SIGINT detaches the mount at once; open files are served for up to two seconds; then the loop is told to
- * exit, by flag and by a signal to its thread (fuse_session_exit alone only sets a flag). fuse_session_unmount is never
- * called after that: it could hit a new mount on the same path. A second signal ends at once.
+ * exit, by flag and by a signal to its thread (fuse_session_exit alone only sets a flag). A second signal ends at once.
  */
 #include "fuse/mount.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -117,6 +117,18 @@ static int make_args(const struct mount_options *options, struct fuse_args *args
 	return rc ? err_set(ENOMEM, "no memory for mount options") : 0;
 }
 
+/* libfuse ends the session unless init asks for what the option max_read=N says; 0: it is not given. */
+static unsigned find_max_read(const char *fuse_options)
+{
+	static const char name[] = "max_read=";
+	const char *at = fuse_options;
+	while (at && *at && strncmp(at, name, strlen(name)) != 0) {
+		at = strchr(at, ',');
+		at += at != NULL;
+	}
+	return at && *at ? (unsigned)strtoul(at + strlen(name), NULL, 10) : 0;
+}
+
 /* libfuse prints its own reason on standard error; the frequent causes are named here too. */
 static int mount_failed(const char *path)
 {
@@ -152,8 +164,7 @@ static void report_ready(void *arg)
 		return;
 	daemon_report(mount->report_fd, 0);
 	mount->report_fd = -1;
-	if (daemon_detach(mount->options->log_file))
-		log_line(LOG_LEVEL_ERROR, "mount", "%s", err_message());
+	daemon_detach(mount->options->log_file);
 }
 
 static int serve(struct mount *mount)
@@ -192,15 +203,33 @@ static void drain(struct mount *mount)
 static int start(struct mount *mount)
 {
 	const struct mount_options *options = mount->options;
-	int rc = fs_open(&options->fs, &mount->context.fs);
+	int rc = options->log_file ? daemon_open_log(options->log_file) : 0;
 	if (rc)
 		return rc;
+	rc = fs_open(&options->fs, &mount->context.fs);
+	if (rc)
+		return options->fs.url ? err_prefix(rc, "%s", options->fs.url) : rc;
 	mount->context.uid = options->uid == (uid_t)-1 ? getuid() : options->uid;
 	mount->context.gid = options->gid == (gid_t)-1 ? getgid() : options->gid;
 	mount->context.umask = options->umask;
+	mount->context.max_read = find_max_read(options->fuse_options);
 	mount->context.ready = report_ready;
 	mount->context.ready_arg = mount;
 	return open_session(mount);
+}
+
+/*
+ * Frees what fuse_session_mount made. fuse_session_unmount would also unmount the path, which may be another's mount by now;
+ * it does not when the connection has ended, as POLLERR tells.
+ */
+static void end_session(struct fuse_session *session)
+{
+	if (!session)
+		return;
+	struct pollfd device = {.fd = fuse_session_fd(session)};
+	if (device.fd >= 0 && poll(&device, 1, 0) == 1 && (device.revents & POLLERR))
+		fuse_session_unmount(session);
+	fuse_session_destroy(session);
 }
 
 static int run(struct mount *mount)
@@ -215,8 +244,7 @@ static int run(struct mount *mount)
 	struct err_text message;
 	err_save(&message);
 	fs_close(mount->context.fs);
-	if (mount->session)
-		fuse_session_destroy(mount->session);
+	end_session(mount->session);
 	err_restore(&message);
 	if (mount->report_fd >= 0)
 		daemon_report(mount->report_fd, rc ? rc : err_set(EIO, "the mount ended before it was there"));

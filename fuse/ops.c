@@ -51,6 +51,7 @@ static void fill_entry(const struct mount_context *context, const struct fs_attr
 static void op_init(void *userdata, struct fuse_conn_info *conn)
 {
 	struct mount_context *context = userdata;
+	conn->max_read = context->max_read;
 	conn->max_background = MAX_BACKGROUND;
 	conn->congestion_threshold = MAX_BACKGROUND / 4 * 3;
 	/* nothing changes by itself: the kernel must not drop pages because an mtime looks new */

@@ -14,6 +14,7 @@ struct mount_context {
 	uid_t uid;
 	gid_t gid;
 	mode_t umask;
+	unsigned max_read;				/* that the kernel was mounted with; 0: its own choice */
 	atomic_int open_requests;		/* not answered yet, or answered late and still loading */
 	void (*ready)(void *ready_arg); /* the kernel has been answered its first request */
 	void *ready_arg;

@@ -145,7 +145,7 @@ static int run_form(int argc, char **argv, int (*code_of)(int rc), int usage_cod
 	str_finish(&values.list);
 	/* What a background process could not do it has told its parent, who prints it. */
 	if (rc && getpid() == pid)
-		command_fail(rc == -ENOENT ? err_prefix(rc, "%s", argv[0]) : rc);
+		command_fail(rc);
 	return code_of(rc);
 }
 

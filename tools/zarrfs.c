@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/json.h"
 #include "base/str.h"
 #include "codec/codec.h"
 #include "tools/command.h"
@@ -42,8 +43,10 @@ static void print_usage(FILE *file)
 static void print_version(void)
 {
 	autostr(codecs);
+	autostr(libraries);
 	codec_known(&codecs);
-	printf("zarrfs %s\ncodecs: %s\n", ZARRFS_VERSION, codecs.text);
+	codec_libraries(&libraries);
+	printf("zarrfs %s\ncodecs: %s\nlibraries: %s, %s\n", ZARRFS_VERSION, codecs.text, libraries.text, json_library());
 #ifdef HAVE_FUSE
 	printf("libfuse: %s\n", mount_fuse_version());
 #else

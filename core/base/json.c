@@ -22,6 +22,10 @@
 #include "base/json_parts.h"
 #include "base/str.h"
 
+#define QUOTE(number) #number
+#define VERSION(major, minor, patch) QUOTE(major) "." QUOTE(minor) "." QUOTE(patch)
+#define JSON_LIBRARY "cJSON " VERSION(CJSON_VERSION_MAJOR, CJSON_VERSION_MINOR, CJSON_VERSION_PATCH)
+
 /* ------------------------------------------------ arena ------------------------------------------------ */
 
 #define BLOCK_MIN ((size_t)1 << 10)
@@ -389,4 +393,9 @@ char *json_print(const struct json *json)
 	char *text;
 	print_value(&out, item_of(json));
 	return str_take(&out, &text) == 0 ? text : NULL;
+}
+
+const char *json_library(void)
+{
+	return JSON_LIBRARY;
 }

@@ -28,6 +28,9 @@ enum json_type { JSON_NULL, JSON_BOOL, JSON_NUMBER, JSON_STRING, JSON_ARRAY, JSO
  */
 int json_parse(const char *text, size_t size, uint64_t max_bytes, bool *ret_duplicates, struct json **ret_root);
 
+/* The library behind it: "cJSON 1.7.15". */
+const char *json_library(void);
+
 /* Frees a document by its root; NULL is legal. */
 void json_free(struct json *root);
 

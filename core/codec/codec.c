@@ -188,3 +188,12 @@ void codec_scratch_trim(void)
 		}
 	}
 }
+
+void codec_libraries(struct str *str)
+{
+	for (int i = 0; codec_rows[i]; i++) {
+		const char *library = codec_rows[i]->library ? codec_rows[i]->library() : NULL;
+		if (library && !strstr(str->text, library))
+			str_appendf(str, "%s%s", str->size ? ", " : "", library);
+	}
+}

@@ -101,4 +101,7 @@ int sharding_check_entry(const struct sharding *sharding, const struct shard_ent
 /* The codec table, for `zarrfs --version` and messages: "blosc, bytes, crc32c, ..."; only what is built in. */
 void codec_known(struct str *str);
 
+/* The libraries that codecs use, each once with its version: "lz4 1.9.4, zstd 1.5.4, ...". */
+void codec_libraries(struct str *str);
+
 #endif

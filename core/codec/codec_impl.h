@@ -49,6 +49,9 @@ struct codec_ops {
 	/* [Encodes.] NULL: read-only. */
 	int (*encode)(const struct codec *codec, const void *src, size_t size, struct buf **ret_buf);
 
+	/* [The library that does the work, and its version: "zstd 1.5.4".] */
+	const char *(*library)(void);
+
 	/* [Adds its inner codecs to a list of names.] */
 	void (*print)(const struct codec *codec, struct str *str);
 };

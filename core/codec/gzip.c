@@ -9,6 +9,7 @@
 #include "base/endian.h"
 #include "base/err.h"
 #include "codec/deflate.h"
+#include "codec/deflate_context.h"
 
 static bool is_gzip(const uint8_t *p, size_t size)
 {
@@ -56,6 +57,11 @@ static int gzip_encode(const struct codec *codec, const void *src, size_t size, 
 	return deflate_encode(codec, DEFLATE_GZIP, src, size, ret_buf);
 }
 
+static const char *gzip_library(void)
+{
+	return "libdeflate " LIBDEFLATE_VERSION_STRING;
+}
+
 const struct codec_ops gzip_codec_ops = {
 	.name = "gzip",
 	.v2_id = "gzip",
@@ -66,4 +72,5 @@ const struct codec_ops gzip_codec_ops = {
 	.encoded_size = deflate_encoded_size,
 	.decode = gzip_decode,
 	.encode = gzip_encode,
+	.library = gzip_library,
 };

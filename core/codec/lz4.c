@@ -87,6 +87,11 @@ static int lz4_encode(const struct codec *codec, const void *src, size_t size, s
 	return 0;
 }
 
+static const char *lz4_library(void)
+{
+	return "lz4 " LZ4_VERSION_STRING;
+}
+
 const struct codec_ops lz4_codec_ops = {
 	.v2_id = "lz4",
 	.kind = CODEC_BYTES_BYTES,
@@ -96,4 +101,5 @@ const struct codec_ops lz4_codec_ops = {
 	.encoded_size = lz4_encoded_size,
 	.decode = lz4_decode,
 	.encode = lz4_encode,
+	.library = lz4_library,
 };

@@ -116,6 +116,11 @@ static int zstd_encode(const struct codec *codec, const void *src, size_t size, 
 	return rc;
 }
 
+static const char *zstd_library(void)
+{
+	return "zstd " ZSTD_VERSION_STRING;
+}
+
 const struct codec_ops zstd_codec_ops = {
 	.name = "zstd",
 	.v2_id = "zstd",
@@ -126,4 +131,5 @@ const struct codec_ops zstd_codec_ops = {
 	.encoded_size = zstd_encoded_size,
 	.decode = zstd_decode,
 	.encode = zstd_encode,
+	.library = zstd_library,
 };

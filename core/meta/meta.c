@@ -38,7 +38,7 @@ int meta_check_object(const struct json *json, const char *what)
 
 int meta_check_format(const struct json *document, int format)
 {
-	const struct json *member;
+	const struct json *member = NULL;
 	int rc = meta_get_required(document, "zarr_format", &member);
 	if (rc)
 		return rc;
