@@ -26,6 +26,7 @@ struct array {
 	size_t chunk_bytes;
 	uint64_t decode_ns; /* a guess */
 	atomic_int stuck;	/* fetches past their deadline */
+	atomic_bool separator_checked;
 };
 
 /* The cache key of the piece of `grid` at coordinates of that grid. */

@@ -16,6 +16,7 @@
 
 #include "array/load.h"
 #include "base/err.h"
+#include "base/log.h"
 #include "base/stats.h"
 #include "base/str.h"
 
@@ -149,6 +150,33 @@ static int check_stored_size(const struct load *load)
 	return 0;
 }
 
+/*
+ * A v2 document without dimension_separator means "."; old writers left it out and wrote "/". Then every chunk is absent, which is
+ * worth a word: the first absent chunk is looked for under the other key.
+ */
+static int check_separator(const struct load *load, enum place place)
+{
+	struct array *array = load->array;
+	const struct array_meta *meta = array->meta;
+	if (!meta->separator_assumed || meta->ndim < 2 || atomic_load(&array->separator_checked))
+		return 0;
+	struct key_encoding other = {meta->keys.kind, '/'};
+	struct value *value;
+	autofree char *key = key_of_chunk(&other, array->path, load->coords, meta->ndim);
+	int rc = key ? store_open_value(array->env.store, key, how(place), &value) : -ENOENT;
+	if (rc == -EAGAIN)
+		return rc;
+	bool first = !atomic_exchange(&array->separator_checked, true);
+	if (rc)
+		return 0;
+	value_unref(value);
+	if (first)
+		log_line(LOG_LEVEL_WARN, "array",
+				 "%s/.zarray: no dimension_separator, so \".\" holds and chunks are absent, but there is %s",
+				 array->path, key);
+	return 0;
+}
+
 static int stage_fetch(struct load *load, enum place place)
 {
 	int rc = 0;
@@ -157,8 +185,10 @@ static int stage_fetch(struct load *load, enum place place)
 		if (rc)
 			return rc;
 		if (load->absent) {
-			load->stage = STAGE_DONE;
-			return 0;
+			rc = check_separator(load, place);
+			if (!rc)
+				load->stage = STAGE_DONE;
+			return rc;
 		}
 		load->size = value_info(load->value)->size;
 	}

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/log.h"
 #include "base/stats.h"
 #include "base/str.h"
 #include "fs/fs_impl.h"
@@ -30,6 +31,20 @@ static int print_stats(struct fs *fs, char **ret_text)
 	return str_take(&str, ret_text);
 }
 
+/* A sequential reader that cannot keep a row of chunks decodes each of them many times. */
+static void warn_of_small_cache(struct fs *fs, const struct inode *inode, const struct view *view)
+{
+	for (int i = 0; i < view->n; i++) {
+		if (view->extents[i].kind != EXTENT_ELEMENTS)
+			continue;
+		uint64_t need = array_working_set(view->array, &view->extents[i].layout);
+		if (need > fs_cache_bytes(fs))
+			log_limited(LOG_LEVEL_WARN, "cache", inode->node->path,
+						"%s: one row of chunks takes %" PRIu64 " MiB, more than the cache: raise --cache-size",
+						inode->node->path, (need >> 20) + 1);
+	}
+}
+
 int fs_file_open(struct fs *fs, uint64_t handle, bool once, enum store_how how, struct fs_file **ret_file)
 {
 	struct inode inode;
@@ -46,6 +61,8 @@ int fs_file_open(struct fs *fs, uint64_t handle, bool once, enum store_how how, 
 		if (!rc)
 			rc = readahead_new(once, &file->readahead);
 		file->size = rc ? 0 : file->view->size;
+		if (!rc)
+			warn_of_small_cache(fs, &inode, file->view);
 	} else if (inode.kind == INODE_STATS) {
 		rc = print_stats(fs, &file->text);
 		file->size = rc ? 0 : strlen(file->text);

@@ -124,9 +124,14 @@ static void indexes_in_chunk(const struct layout *layout, const struct layout_gr
 {
 	uint64_t chunk = grid->chunk[layout->axis[i]], start = layout->start[i], step = layout->step[i];
 	uint64_t begin = coord * chunk, end = begin + chunk;
-	if (begin > start)
-		*from = MAX(*from, ceil_div(begin - start, step));
-	*to = MIN(*to, end > start ? ceil_div(end - start, step) : 0);
+	begin = begin > start ? begin - start : 0;
+	end = end > start ? end - start : 0;
+	if (step > 1) { /* the common step needs no division: this runs for each chunk of each read */
+		begin = ceil_div(begin, step);
+		end = ceil_div(end, step);
+	}
+	*from = MAX(*from, begin);
+	*to = MIN(*to, end);
 }
 
 bool layout_slab(const struct layout *layout, const struct layout_grid *grid, const struct layout_box *box,
@@ -191,7 +196,7 @@ static void advance(struct layout_walk *walk, int b)
 		uint64_t from = box->start[i], end = box->start[i] + box->count[i], next = end;
 		indexes_in_chunk(walk->layout, walk->grid, i, at[i], &from, &next);
 		if (next < end) {
-			at[i] = coord_of(walk, i, next);
+			at[i] = walk->layout->step[i] == 1 ? at[i] + 1 : coord_of(walk, i, next);
 			return;
 		}
 		at[i] = coord_of(walk, i, box->start[i]);
