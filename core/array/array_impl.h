@@ -24,9 +24,9 @@ struct array {
 	const struct pipeline *unit;
 	struct layout_grid grid;
 	size_t chunk_bytes;
-	uint64_t decode_ns; /* a guess */
-	atomic_int stuck;	/* fetches past their deadline */
-	atomic_bool separator_checked;
+	uint64_t decode_ns;			 /* a guess */
+	atomic_int stuck;			 /* fetches past their deadline */
+	atomic_int separator_checks; /* absent chunks looked for under the other separator */
 };
 
 /* The cache key of the piece of `grid` at coordinates of that grid. */

@@ -24,6 +24,7 @@
 #define INLINE_DECODE_NS 30000
 /* So many fetches of one array past their deadline, and it is given up until one returns. */
 #define MAX_STUCK 64
+#define MAX_SEPARATOR_CHECKS 64
 
 static void run_on_worker(struct task *task)
 {
@@ -152,13 +153,13 @@ static int check_stored_size(const struct load *load)
 
 /*
  * A v2 document without dimension_separator means "."; old writers left it out and wrote "/". Then every chunk is absent, which is
- * worth a word: the first absent chunk is looked for under the other key.
+ * worth a word: the first absent chunks are looked for under the other key.
  */
 static int check_separator(const struct load *load, enum place place)
 {
 	struct array *array = load->array;
 	const struct array_meta *meta = array->meta;
-	if (!meta->separator_assumed || meta->ndim < 2 || atomic_load(&array->separator_checked))
+	if (!meta->separator_assumed || meta->ndim < 2 || atomic_load(&array->separator_checks) >= MAX_SEPARATOR_CHECKS)
 		return 0;
 	struct key_encoding other = {meta->keys.kind, '/'};
 	struct value *value;
@@ -166,11 +167,11 @@ static int check_separator(const struct load *load, enum place place)
 	int rc = key ? store_open_value(array->env.store, key, how(place), &value) : -ENOENT;
 	if (rc == -EAGAIN)
 		return rc;
-	bool first = !atomic_exchange(&array->separator_checked, true);
+	int checks = atomic_fetch_add(&array->separator_checks, rc ? 1 : MAX_SEPARATOR_CHECKS);
 	if (rc)
 		return 0;
 	value_unref(value);
-	if (first)
+	if (checks < MAX_SEPARATOR_CHECKS)
 		log_line(LOG_LEVEL_WARN, "array",
 				 "%s/.zarray: no dimension_separator, so \".\" holds and chunks are absent, but there is %s",
 				 array->path, key);
