@@ -79,13 +79,32 @@ static void block_signals(void)
 	sigaction(WAKE_SIGNAL, &action, NULL);
 }
 
+/* An unprivileged mount's queue is capped silently (max_user_bgreq): then fewer reads may wait for a dead store. */
+static void log_granted_background(const char *path)
+{
+	char name[64], text[16] = "";
+	snprintf(name, sizeof(name), "/sys/fs/fuse/connections/%d/max_background", mountpoint_connection(path));
+	FILE *file = fopen(name, "re");
+	if (file && fgets(text, sizeof(text), file)) {
+		int granted = atoi(text);
+		log_line(granted < MAX_BACKGROUND ? LOG_LEVEL_WARN : LOG_LEVEL_INFO, "mount",
+				 "max_background: %d granted of %d", granted, MAX_BACKGROUND);
+	}
+	if (file)
+		fclose(file);
+}
+
 static void *signal_main(void *arg)
 {
 	struct mount *mount = arg;
+	const struct timespec settled = {.tv_sec = 1};
 	sigset_t set;
 	end_signals(&set);
-	int number;
-	sigwait(&set, &number);
+	int number = sigtimedwait(&set, NULL, &settled);
+	if (number < 0) {
+		log_granted_background(mount->path);
+		sigwait(&set, &number);
+	}
 	if (atomic_load(&mount->ended))
 		return NULL;
 	if (mount_end(mount->path, true))

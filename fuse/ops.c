@@ -18,8 +18,6 @@
 #define TIMEOUT_S (365.0 * 24 * 3600)
 /* Python's open() reads st_blksize ahead, so a larger one makes small reads dear (design, section 5). */
 #define BLOCK_BYTES 4096
-/* When the queue is full no read of any file is delivered, so it must be longer than the reads that can be stuck. */
-#define MAX_BACKGROUND 4096
 
 static struct mount_context *context_of(fuse_req_t req)
 {

@@ -8,6 +8,9 @@
 
 #include "fs/fs.h"
 
+/* When the queue is full no read of any file is delivered, so it must be longer than the reads that can be stuck. */
+#define MAX_BACKGROUND 4096
+
 /* What every operation gets as userdata. */
 struct mount_context {
 	struct fs *fs;

@@ -60,26 +60,33 @@ static void unescape(char *text)
 	*to = 0;
 }
 
-/* Whether a mount of type fuse.zarrfs is at the path, on top. */
-static bool is_ours(const char *path)
+int mountpoint_connection(const char *path)
 {
 	char *line = NULL;
 	size_t room = 0;
-	bool found = false;
+	int found = -1;
 	FILE *file = fopen("/proc/self/mountinfo", "re");
 	while (file && getline(&line, &room, file) > 0) {
 		char point[PATH_MAX], type[64];
+		int minor;
 		const char *dash = strstr(line, " - ");
-		if (!dash || sscanf(line, "%*s %*s %*s %*s %4095s", point) != 1 || sscanf(dash, " - %63s", type) != 1)
+		if (!dash || sscanf(line, "%*s %*s %*d:%d %*s %4095s", &minor, point) != 2 ||
+			sscanf(dash, " - %63s", type) != 1)
 			continue;
 		unescape(point);
+		/* the last line is the mount on top */
 		if (!strcmp(point, path))
-			found = !strcmp(type, "fuse.zarrfs");
+			found = strcmp(type, "fuse.zarrfs") ? -1 : minor;
 	}
 	if (file)
 		fclose(file);
 	free(line);
 	return found;
+}
+
+static bool is_ours(const char *path)
+{
+	return mountpoint_connection(path) >= 0;
 }
 
 /* realpath(3) stats the last component, which a dead mount refuses: only its parent is resolved. */

@@ -11,4 +11,7 @@
  */
 int mountpoint_prepare(const char *mountpoint, const char *url, char **ret_path);
 
+/* The number of the FUSE connection, in /sys/fs/fuse/connections, of the zarrfs mounted at a real path; -1: none is. */
+int mountpoint_connection(const char *path);
+
 #endif
