@@ -22,38 +22,31 @@ void budget_finish(struct budget *budget)
 static bool fits(const struct budget *budget, uint64_t bytes, uint64_t *ret_missing)
 {
 	*ret_missing = 0;
-	uint64_t used = budget->reserved + budget->charged;
-	if (bytes <= budget->limit && used <= budget->limit - bytes)
-		return true;
-	if (budget->charged) {
-		uint64_t room = budget->limit > used ? budget->limit - used : 0;
-		*ret_missing =
-			MIN(bytes - MIN(bytes, room) + (used > budget->limit ? used - budget->limit : 0), budget->charged);
+	bool oversize = bytes > budget->limit;
+	uint64_t room = oversize ? 0 : budget->limit - bytes; /* for others, entries included */
+	if (budget->reserved > room)
 		return false;
-	}
-	return !budget->reserved;
+	if (budget->charged > room - budget->reserved)
+		*ret_missing = budget->charged - (room - budget->reserved);
+	return !*ret_missing;
 }
 
-bool budget_try(struct budget *budget, uint64_t bytes, uint64_t *ret_missing)
+bool budget_try(struct budget *budget, uint64_t bytes, uint64_t most, uint64_t *ret_missing)
 {
 	autolock(&budget->lock);
 	*ret_missing = 0;
-	if (budget->head || !fits(budget, bytes, ret_missing))
+	if (budget->head || bytes > most || budget->reserved > most - bytes || !fits(budget, bytes, ret_missing))
 		return false;
 	budget->reserved += bytes;
 	return true;
 }
 
-bool budget_enqueue(struct budget *budget, struct reservation *reservation)
+void budget_enqueue(struct budget *budget, struct reservation *reservation)
 {
 	autolock(&budget->lock);
-	uint64_t missing;
-	if (!budget->head && (fits(budget, reservation->bytes, &missing) || missing))
-		return false;
 	reservation->next = NULL;
 	*budget->tail = reservation;
 	budget->tail = &reservation->next;
-	return true;
 }
 
 struct reservation *budget_next(struct budget *budget, uint64_t *ret_missing)
@@ -68,6 +61,18 @@ struct reservation *budget_next(struct budget *budget, uint64_t *ret_missing)
 		budget->tail = &budget->head;
 	budget->reserved += first->bytes;
 	return first;
+}
+
+bool budget_try_charge(struct budget *budget, uint64_t reserved, uint64_t charged, uint64_t *ret_missing)
+{
+	autolock(&budget->lock);
+	uint64_t used = budget->reserved - reserved + budget->charged + charged;
+	*ret_missing = used > budget->limit ? MIN(used - budget->limit, budget->charged) : 0;
+	if (*ret_missing)
+		return false;
+	budget->reserved -= reserved;
+	budget->charged += charged;
+	return true;
 }
 
 void budget_charge(struct budget *budget, uint64_t reserved, uint64_t charged)
@@ -92,12 +97,6 @@ void budget_release(struct budget *budget, uint64_t reserved)
 uint64_t budget_limit(const struct budget *budget)
 {
 	return budget->limit;
-}
-
-uint64_t budget_reserved(const struct budget *budget)
-{
-	autolock((pthread_mutex_t *)&budget->lock);
-	return budget->reserved;
 }
 
 uint64_t budget_used(const struct budget *budget)

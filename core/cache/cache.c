@@ -23,6 +23,8 @@
 #define STRIPES 16
 #define INDEX_STRIPE STRIPES
 #define FAILURE_NS UINT64_C(1000000000)
+/* Of the budget: what probation has at least before kept entries go, and what indexes have at most before chunks go. */
+#define SHARE 4
 
 struct cache {
 	struct stripe stripes[STRIPES + 1];
@@ -75,26 +77,65 @@ void cache_free(struct cache *cache)
 	free(cache);
 }
 
-/* Frees at least `bytes` of entries if there are so many; returns what it freed. */
-static uint64_t evict(struct cache *cache, uint64_t bytes)
+static void uncharge(struct cache *cache, uint64_t bytes)
 {
+	budget_uncharge(&cache->budget, bytes);
+	stats_add(cache_bytes, -bytes);
+}
+
+static uint64_t evict_one(struct cache *cache, struct stripe *stripe, bool kept_too)
+{
+	struct buf *buf;
+	uint64_t freed = stripe_evict(stripe, budget_limit(&cache->budget) / SHARE / STRIPES, kept_too, &buf);
+	buf_unref(buf);
+	return freed;
+}
+
+/* Chunks: one of each stripe in turn, until so many bytes are free or no stripe gives any. */
+static uint64_t evict_chunks(struct cache *cache, uint64_t bytes, bool kept_too)
+{
+	unsigned at = atomic_fetch_add_explicit(&cache->next_victim, 1, memory_order_relaxed);
 	uint64_t freed = 0;
-	for (int idle = 0; freed < bytes && idle <= STRIPES;) {
-		struct stripe *stripe = &cache->stripes[atomic_fetch_add(&cache->next_victim, 1) % (STRIPES + 1)];
-		struct buf *buf;
-		uint64_t one = stripe_evict(stripe, budget_limit(&cache->budget) / STRIPES / 4, &buf);
-		buf_unref(buf);
+	for (int idle = 0; freed < bytes && idle < STRIPES; at++) {
+		uint64_t one = evict_one(cache, &cache->stripes[at % STRIPES], kept_too);
 		idle = one ? 0 : idle + 1;
 		freed += one;
-	}
-	if (freed) {
-		budget_uncharge(&cache->budget, freed);
-		stats_add(cache_bytes, -freed);
 	}
 	return freed;
 }
 
-/* Grants whoever waits and fits, evicting for them. */
+/* Indexes, while more than `floor` bytes of them are left. */
+static uint64_t evict_indexes(struct cache *cache, uint64_t bytes, uint64_t floor)
+{
+	struct stripe *stripe = &cache->stripes[INDEX_STRIPE];
+	uint64_t freed = 0, one = 1;
+	while (one && freed < bytes && stripe_charged(stripe) > floor) {
+		one = evict_one(cache, stripe, true);
+		freed += one;
+	}
+	return freed;
+}
+
+/*
+ * Frees at least `bytes` of entries if there are so many; returns what it freed. Probation goes before what is kept. An
+ * index serves all chunks of its shard, so indexes go last, unless they take more than their share.
+ *
+ * Entries are gone from their stripe before they are uncharged; a thread that looks meanwhile finds nothing to evict and
+ * counts on us: so whoever evicts tries the budget afterwards, and on failure calls grant_waiters.
+ */
+static uint64_t evict(struct cache *cache, uint64_t bytes)
+{
+	uint64_t freed = evict_indexes(cache, bytes, budget_limit(&cache->budget) / SHARE);
+	for (int kept_too = 0; kept_too <= 1; kept_too++)
+		if (freed < bytes)
+			freed += evict_chunks(cache, bytes - freed, kept_too);
+	if (freed < bytes)
+		freed += evict_indexes(cache, bytes - freed, 0);
+	uncharge(cache, freed);
+	return freed;
+}
+
+/* Grants whoever waits and fits, evicting for them. To be called after all that makes room, and by who lines up. */
 static void grant_waiters(struct cache *cache)
 {
 	uint64_t missing;
@@ -184,8 +225,8 @@ enum cache_answer cache_get(struct cache *cache, struct cache_key key, bool ahea
 	struct stripe *stripe = stripe_of(cache, &key, &hash);
 	enum cache_answer answer = find_or_insert(stripe, &key, hash, ahead, waiter, ret_buf, ret_rc, &uncharged);
 	if (uncharged) {
-		budget_uncharge(&cache->budget, uncharged);
-		stats_add(cache_bytes, -uncharged);
+		uncharge(cache, uncharged);
+		grant_waiters(cache);
 	}
 	return answer;
 }
@@ -218,37 +259,38 @@ static void tell_waiters(struct cache_waiter *waiters, struct buf *buf, int rc, 
 	}
 }
 
-/* Indexes beyond the allowed number go at once: each holds a descriptor. */
+/* Indexes beyond the allowed number go at once: each holds a descriptor. Absent ones hold nothing and do not count. */
 static void trim_indexes(struct cache *cache)
 {
 	struct stripe *stripe = &cache->stripes[INDEX_STRIPE];
-	while (stripe_resident(stripe) > cache->max_indexes) {
-		struct buf *buf;
-		uint64_t freed = stripe_evict(stripe, 0, &buf);
-		buf_unref(buf);
-		if (!freed)
-			return;
-		budget_uncharge(&cache->budget, freed);
-		stats_add(cache_bytes, -freed);
-	}
+	while (stripe_buffers(stripe) > cache->max_indexes)
+		uncharge(cache, evict_one(cache, stripe, true));
+}
+
+/* Charges an entry before it can be evicted, and makes room for what was not reserved for it. */
+static void charge_entry(struct cache *cache, uint64_t reserved, uint64_t charged)
+{
+	uint64_t missing;
+	bool done;
+	while (!(done = budget_try_charge(&cache->budget, reserved, charged, &missing)) && evict(cache, missing))
+		;
+	if (!done)
+		budget_charge(&cache->budget, reserved, charged);
+	stats_add(cache_bytes, charged - reserved);
 }
 
 void cache_fill(struct cache *cache, struct cache_key key, struct buf *buf, uint64_t bytes)
 {
-	uint64_t hash, charge = bytes + sizeof(struct entry);
+	uint64_t hash, charge = bytes + ENTRY_BYTES;
 	struct stripe *stripe = stripe_of(cache, &key, &hash);
-	if (buf)
+	/* for the entry, and for the waiters: the entry may be evicted before they ran */
+	for (int i = 0; buf && i < 2; i++)
 		buf_ref(buf);
-	/* charged before it can be evicted */
-	budget_charge(&cache->budget, bytes, charge);
-	stats_add(cache_bytes, sizeof(struct entry));
+	charge_entry(cache, bytes, charge);
 	pthread_mutex_lock(&stripe->lock);
 	struct entry *entry = stripe_find(stripe, &key, hash);
 	struct cache_waiter *waiters = entry->waiters;
-	stripe_end_load(stripe, entry, ENTRY_READY, charge);
-	entry->buf = buf;
-	if (buf)
-		buf_ref(buf); /* for the waiters: the entry may be evicted before they ran */
+	stripe_end_load(stripe, entry, ENTRY_READY, buf, charge);
 	pthread_mutex_unlock(&stripe->lock);
 
 	tell_waiters(waiters, buf, 0, NULL);
@@ -260,16 +302,15 @@ void cache_fill(struct cache *cache, struct cache_key key, struct buf *buf, uint
 
 void cache_fail(struct cache *cache, struct cache_key key, int rc)
 {
-	uint64_t hash, charge = sizeof(struct entry) + sizeof(struct err_text);
+	uint64_t hash, charge = ENTRY_BYTES + sizeof(struct err_text);
 	struct err_text message, *kept = malloc(sizeof(*kept));
 	struct stripe *stripe = stripe_of(cache, &key, &hash);
 	err_save(&message);
-	budget_charge(&cache->budget, 0, charge);
-	stats_add(cache_bytes, charge);
+	charge_entry(cache, 0, charge);
 	pthread_mutex_lock(&stripe->lock);
 	struct entry *entry = stripe_find(stripe, &key, hash);
 	struct cache_waiter *waiters = entry->waiters;
-	stripe_end_load(stripe, entry, ENTRY_FAILED, charge);
+	stripe_end_load(stripe, entry, ENTRY_FAILED, NULL, charge);
 	if (kept) {
 		*kept = message;
 		entry->message = kept;
@@ -309,46 +350,46 @@ void cache_discard(struct cache *cache, struct cache_key key)
 	buf_unref(buf);
 	if (!freed)
 		return;
-	budget_uncharge(&cache->budget, freed);
-	stats_add(cache_bytes, -freed);
+	uncharge(cache, freed);
 	grant_waiters(cache);
 }
 
 void cache_drop_owner(struct cache *cache, uint64_t owner)
 {
-	for (int i = 0; i <= STRIPES; i++) {
-		uint64_t freed = stripe_drop_owner(&cache->stripes[i], owner);
-		budget_uncharge(&cache->budget, freed);
-		stats_add(cache_bytes, -freed);
-	}
+	for (int i = 0; i <= STRIPES; i++)
+		uncharge(cache, stripe_drop_owner(&cache->stripes[i], owner));
 	grant_waiters(cache);
+}
+
+/* Whether the bytes could be had at once; `most` as for budget_try. Others may take what was evicted: then false. */
+static bool reserve_now(struct cache *cache, uint64_t bytes, uint64_t most)
+{
+	uint64_t missing;
+	bool reserved = budget_try(&cache->budget, bytes, most, &missing);
+	if (!reserved && missing) {
+		evict(cache, missing);
+		reserved = budget_try(&cache->budget, bytes, most, &missing);
+	}
+	if (reserved)
+		stats_add(cache_bytes, bytes);
+	return reserved;
 }
 
 bool cache_reserve(struct cache *cache, struct reservation *reservation)
 {
-	uint64_t missing;
-	/* the queue is first come, first served: only an empty one lets us pass */
-	while (!budget_try(&cache->budget, reservation->bytes, &missing)) {
-		if (missing && evict(cache, missing))
-			continue;
-		if (!budget_enqueue(&cache->budget, reservation))
-			continue;
-		return false;
-	}
-	stats_add(cache_bytes, reservation->bytes);
-	return true;
+	if (reserve_now(cache, reservation->bytes, UINT64_MAX))
+		return true;
+	budget_enqueue(&cache->budget, reservation);
+	grant_waiters(cache);
+	return false;
 }
 
 bool cache_try_reserve(struct cache *cache, uint64_t bytes)
 {
-	uint64_t missing;
-	if (budget_reserved(&cache->budget) + bytes > budget_limit(&cache->budget) / 2)
-		return false;
-	while (!budget_try(&cache->budget, bytes, &missing))
-		if (!missing || !evict(cache, missing))
-			return false;
-	stats_add(cache_bytes, bytes);
-	return true;
+	bool reserved = reserve_now(cache, bytes, budget_limit(&cache->budget) / 2);
+	if (!reserved)
+		grant_waiters(cache);
+	return reserved;
 }
 
 void cache_release(struct cache *cache, uint64_t bytes)

@@ -80,11 +80,11 @@ void cache_drop_owner(struct cache *cache, uint64_t owner);
 struct reservation {
 	struct reservation *next;
 	uint64_t bytes;
-	/* Runs once when granted later, in the thread that made room; only queues work. */
+	/* Runs once when granted later, in the thread that made room, the waiting one included; only queues work. */
 	void (*granted)(struct reservation *reservation);
 };
 
-/* True: granted at once. False: it waits in line, and `granted` will run. */
+/* True: granted at once. False: it waits in line, and `granted` will run, or has run already. */
 bool cache_reserve(struct cache *cache, struct reservation *reservation);
 
 /* Granted at once or not at all, for read-ahead: it takes no more than half of the budget in all, and only what is free or old. */

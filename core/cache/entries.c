@@ -28,6 +28,7 @@ int stripe_init(struct stripe *stripe)
 	return 0;
 }
 
+/* Out of the lock where it has a buffer, whose release may call anything. */
 static void entry_free(struct entry *entry)
 {
 	buf_unref(entry->buf);
@@ -116,14 +117,21 @@ struct entry *stripe_insert(struct stripe *stripe, const struct cache_key *key, 
 	return entry;
 }
 
-void stripe_delete(struct stripe *stripe, struct entry *entry)
+static void unlink_entry(struct stripe *stripe, struct entry *entry)
 {
 	struct entry **link = &stripe->buckets[(entry->hash >> 8) & stripe->mask];
 	while (*link != entry)
 		link = &(*link)->chain;
 	*link = entry->chain;
 	queue_remove(stripe, entry);
+	stripe->charged -= entry->charge;
+	stripe->buffers -= entry->buf != NULL;
 	stripe->entries--;
+}
+
+void stripe_delete(struct stripe *stripe, struct entry *entry)
+{
+	unlink_entry(stripe, entry);
 	entry_free(entry);
 }
 
@@ -147,12 +155,15 @@ void stripe_begin_load(struct stripe *stripe, struct entry *entry)
 	entry->state = ENTRY_LOADING;
 }
 
-void stripe_end_load(struct stripe *stripe, struct entry *entry, enum entry_state state, uint64_t charge)
+void stripe_end_load(struct stripe *stripe, struct entry *entry, enum entry_state state, struct buf *buf,
+					 uint64_t charge)
 {
 	entry->state = state;
 	entry->waiters = NULL;
+	entry->buf = buf;
 	entry->charge = charge;
 	stripe->charged += charge;
+	stripe->buffers += buf != NULL;
 	queue_push(stripe, entry, entry->was_ghost || entry->key.level ? QUEUE_KEPT : QUEUE_PROBATION);
 }
 
@@ -160,10 +171,6 @@ void stripe_end_load(struct stripe *stripe, struct entry *entry, enum entry_stat
 static void make_ghost(struct stripe *stripe, struct entry *entry)
 {
 	entry->state = ENTRY_GHOST;
-	entry->buf = NULL;
-	entry->charge = 0;
-	free(entry->message);
-	entry->message = NULL;
 	queue_push(stripe, entry, QUEUE_GHOSTS);
 	struct entry_list *ghosts = &stripe->queues[QUEUE_GHOSTS];
 	unsigned resident = stripe->queues[QUEUE_PROBATION].n + stripe->queues[QUEUE_KEPT].n;
@@ -176,9 +183,11 @@ uint64_t stripe_drop(struct stripe *stripe, struct entry *entry, struct buf **re
 	uint64_t charge = entry->charge;
 	bool remember = entry->queue == QUEUE_PROBATION && entry->state == ENTRY_READY;
 	stripe->charged -= charge;
+	stripe->buffers -= entry->buf != NULL;
 	*ret_buf = entry->buf;
 	entry->buf = NULL;
 	queue_remove(stripe, entry);
+	entry->charge = 0;
 	if (remember)
 		make_ghost(stripe, entry);
 	else
@@ -186,13 +195,13 @@ uint64_t stripe_drop(struct stripe *stripe, struct entry *entry, struct buf **re
 	return charge;
 }
 
-uint64_t stripe_evict(struct stripe *stripe, uint64_t probation_bytes, struct buf **ret_buf)
+uint64_t stripe_evict(struct stripe *stripe, uint64_t probation_bytes, bool kept_too, struct buf **ret_buf)
 {
 	autolock(&stripe->lock);
 	struct entry_list *probation = &stripe->queues[QUEUE_PROBATION], *kept = &stripe->queues[QUEUE_KEPT];
 	*ret_buf = NULL;
-	bool from_probation = probation->n && (!kept->n || probation->charged > probation_bytes);
-	struct entry *victim = from_probation ? probation->last : kept->last;
+	bool from_probation = probation->charged > probation_bytes || (kept_too && !kept->n);
+	struct entry *victim = from_probation ? probation->last : kept_too ? kept->last : NULL;
 	if (!victim)
 		return 0;
 	stats_add(cache_evictions, victim->state == ENTRY_READY);
@@ -201,22 +210,36 @@ uint64_t stripe_evict(struct stripe *stripe, uint64_t probation_bytes, struct bu
 
 uint64_t stripe_drop_owner(struct stripe *stripe, uint64_t owner)
 {
-	autolock(&stripe->lock);
+	struct entry *dropped = NULL;
 	uint64_t freed = 0;
+	pthread_mutex_lock(&stripe->lock);
 	for (int q = QUEUE_PROBATION; q < QUEUES; q++)
 		for (struct entry *entry = stripe->queues[q].first, *next; entry; entry = next) {
 			next = entry->next;
 			if (entry->key.owner != owner)
 				continue;
 			freed += entry->charge;
-			stripe->charged -= entry->charge;
-			stripe_delete(stripe, entry);
+			unlink_entry(stripe, entry);
+			entry->chain = dropped;
+			dropped = entry;
 		}
+	pthread_mutex_unlock(&stripe->lock);
+	while (dropped) {
+		struct entry *entry = dropped;
+		dropped = entry->chain;
+		entry_free(entry);
+	}
 	return freed;
 }
 
-unsigned stripe_resident(struct stripe *stripe)
+unsigned stripe_buffers(struct stripe *stripe)
 {
 	autolock(&stripe->lock);
-	return stripe->queues[QUEUE_PROBATION].n + stripe->queues[QUEUE_KEPT].n;
+	return stripe->buffers;
+}
+
+uint64_t stripe_charged(struct stripe *stripe)
+{
+	autolock(&stripe->lock);
+	return stripe->charged;
 }

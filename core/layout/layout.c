@@ -51,7 +51,8 @@ void layout_permute(struct layout *layout, const int *order)
 void layout_slice(struct layout *layout, int view_axis, uint64_t start, uint64_t step, uint64_t count)
 {
 	layout->start[view_axis] += start * layout->step[view_axis];
-	layout->step[view_axis] *= step;
+	/* one index has no step: products of steps that are never taken would not stay below 2^63 */
+	layout->step[view_axis] = count > 1 ? layout->step[view_axis] * step : 1;
 	layout->shape[view_axis] = count;
 	set_strides(layout);
 }
@@ -232,10 +233,19 @@ const uint64_t *layout_walk_next(struct layout_walk *walk)
 	return walk->coords;
 }
 
-/* View indexes of axis i that one chunk holds. */
+/* The most view indexes of axis i that one chunk holds. */
 static uint64_t indexes_per_chunk(const struct layout *layout, const struct layout_grid *grid, int i)
 {
-	return MIN(MAX(grid->chunk[layout->axis[i]] / layout->step[i], 1), layout->shape[i]);
+	return MIN(ceil_div(grid->chunk[layout->axis[i]], layout->step[i]), layout->shape[i]);
+}
+
+/* Chunks along axis i that hold an index of the view; 1 for an empty axis. */
+static uint64_t chunks_along(const struct layout *layout, const struct layout_grid *grid, int i)
+{
+	uint64_t chunk = grid->chunk[layout->axis[i]], start = layout->start[i], n = MAX(layout->shape[i], 1);
+	if (layout->step[i] >= chunk)
+		return n;
+	return (start + (n - 1) * layout->step[i]) / chunk - start / chunk + 1;
 }
 
 /* The outermost view axis along which a chunk holds more than one index: all chunks inside it are revisited together. */
@@ -251,7 +261,7 @@ uint64_t layout_row_chunks(const struct layout *layout, const struct layout_grid
 {
 	uint64_t chunks = 1;
 	for (int i = row_axis(layout, grid) + 1; i < layout->ndim; i++)
-		chunks *= MAX(ceil_div(layout->shape[i], indexes_per_chunk(layout, grid, i)), 1);
+		chunks *= chunks_along(layout, grid, i);
 	return chunks;
 }
 

@@ -25,6 +25,7 @@ struct worker {
 	uint64_t started_ns; /* of the task that runs; 0 when none does */
 	atomic_int *owner_stuck;
 	bool stuck;
+	bool ended; /* to be joined */
 };
 
 struct queue {
@@ -44,7 +45,7 @@ struct lane {
 struct pool {
 	pthread_mutex_t lock;
 	struct lane lanes[POOL_LANES];
-	struct worker *workers; /* every one ever started, to be joined */
+	struct worker *workers; /* those not joined yet */
 	uint64_t stuck_ns;
 	int max_stuck;
 	bool stop;
@@ -140,6 +141,7 @@ static void *worker_main(void *arg)
 			break;
 	}
 	lane->threads--;
+	worker->ended = true;
 	pthread_mutex_unlock(&pool->lock);
 	return NULL;
 }
@@ -155,8 +157,30 @@ static int start_thread(pthread_t *thread, void *(*main)(void *), void *arg)
 	return rc ? err_set(rc, "cannot start a thread") : 0;
 }
 
+/* Joins the threads that have ended: each has given up the lock for good, so nobody waits long. */
+static void reap_workers(struct pool *pool)
+{
+	for (struct worker **link = &pool->workers; *link;) {
+		struct worker *worker = *link;
+		if (!worker->ended) {
+			link = &worker->next;
+			continue;
+		}
+		*link = worker->next;
+		pthread_join(worker->thread, NULL);
+		free(worker);
+	}
+}
+
+/* Whether one more thread may work: in place of stuck ones too, as long as not too many are. */
+static bool has_room(const struct pool *pool, const struct lane *lane)
+{
+	return lane->threads - lane->stuck < lane->width && lane->threads < lane->width + pool->max_stuck;
+}
+
 static int start_worker(struct pool *pool, enum pool_lane which)
 {
+	reap_workers(pool);
 	struct worker *worker = calloc(1, sizeof(*worker));
 	if (!worker)
 		return err_set(ENOMEM, "no memory for a thread");
@@ -191,7 +215,7 @@ static uint64_t find_stuck(struct pool *pool, uint64_t now)
 		stats_add(stuck_loads, 1);
 		if (worker->owner_stuck)
 			atomic_fetch_add(worker->owner_stuck, 1);
-		if (lane->stuck <= pool->max_stuck)
+		if (has_room(pool, lane))
 			start_worker(pool, POOL_FETCH);
 	}
 	return next;
@@ -240,6 +264,15 @@ int pool_new(const struct pool_options *options, struct pool **ret_pool)
 	return 0;
 }
 
+static struct worker *take_worker(struct pool *pool)
+{
+	autolock(&pool->lock);
+	struct worker *worker = pool->workers;
+	if (worker)
+		pool->workers = worker->next;
+	return worker;
+}
+
 void pool_free(struct pool *pool)
 {
 	if (!pool)
@@ -249,14 +282,15 @@ void pool_free(struct pool *pool)
 	for (int i = 0; i < POOL_LANES; i++)
 		pthread_cond_broadcast(&pool->lanes[i].work);
 	pthread_cond_broadcast(&pool->monitor_wake);
+	bool monitor_runs = pool->monitor_runs;
 	pthread_mutex_unlock(&pool->lock);
 
-	if (pool->monitor_runs)
+	if (monitor_runs)
 		pthread_join(pool->monitor, NULL);
-	while (pool->workers) {
-		struct worker *worker = pool->workers;
+	/* the last tasks may submit others, for which threads start again */
+	struct worker *worker;
+	while ((worker = take_worker(pool))) {
 		pthread_join(worker->thread, NULL);
-		pool->workers = worker->next;
 		free(worker);
 	}
 	for (int i = 0; i < POOL_LANES; i++)
@@ -275,9 +309,9 @@ void pool_submit(struct pool *pool, enum pool_lane which, enum pool_priority pri
 	}
 
 	pthread_mutex_lock(&pool->lock);
-	if (which == POOL_FETCH && pool->stuck_ns && !pool->monitor_runs)
+	if (which == POOL_FETCH && pool->stuck_ns && !pool->monitor_runs && !pool->stop)
 		pool->monitor_runs = !start_thread(&pool->monitor, monitor_main, pool);
-	bool wanted = lane->queued >= lane->idle && lane->threads - lane->stuck < lane->width;
+	bool wanted = lane->queued >= lane->idle && has_room(pool, lane);
 	if (wanted && start_worker(pool, which) && !lane->threads) {
 		/* not one thread can be had: the work is done here, late rather than never */
 		pthread_mutex_unlock(&pool->lock);

@@ -19,21 +19,21 @@ enum pool_priority { POOL_DEMAND, POOL_AHEAD, POOL_PRIORITIES };
 struct task {
 	struct task *next;
 	void (*run)(struct task *task);
-	/* [Counts this owner's stuck tasks] for tasks of POOL_FETCH; must outlive the task. NULL: not counted. */
+	/* [Counts this owner's stuck tasks] for tasks of POOL_FETCH; must outlive the pool's threads. NULL: not counted. */
 	atomic_int *stuck;
 };
 
 struct pool_options {
 	int width[POOL_LANES];
 	uint64_t stuck_ns; /* a fetch that runs longer counts as stuck, and another thread takes its place; 0: never */
-	int max_stuck;	   /* no more threads than this are replaced */
+	int max_stuck;	   /* no more threads than this are replaced: a lane has at most width + max_stuck */
 };
 
 struct pool;
 
 int pool_new(const struct pool_options *options, struct pool **ret_pool);
 
-/* Runs what is queued, then ends every thread; waits for stuck ones too. NULL is legal. */
+/* Runs what is queued, and what that submits, then ends every thread; waits for stuck ones too. NULL is legal. */
 void pool_free(struct pool *pool);
 
 /* Queues a task. Demand runs before read-ahead; in order within each. */

@@ -37,7 +37,7 @@ static void request_unref(struct request *request)
 		request->release(request);
 }
 
-/* Whoever is first answers. */
+/* The last part: the deadline may have been first. */
 static void request_answer(struct request *request, int rc)
 {
 	if (!atomic_exchange(&request->answered, true))
@@ -98,6 +98,9 @@ bool request_is_open(const struct request *request)
 void request_arm(struct request *request)
 {
 	struct deadlines *deadlines = request->deadlines;
+	if (request->detached)
+		return;
+	request->detached = true;
 	stats_add(detached, 1);
 	if (!deadlines || !deadlines->runs)
 		return;
@@ -133,6 +136,14 @@ static struct request *take_late(struct deadlines *deadlines, uint64_t *ret_next
 	return request;
 }
 
+static void answer_late(struct request *request, double seconds)
+{
+	if (atomic_exchange(&request->answered, true))
+		return;
+	stats_add(timeouts, 1);
+	request->complete(request, err_set(ETIMEDOUT, "the store did not answer within %.3g s", seconds));
+}
+
 static void *deadlines_main(void *arg)
 {
 	struct deadlines *deadlines = arg;
@@ -142,9 +153,7 @@ static void *deadlines_main(void *arg)
 		struct request *late = take_late(deadlines, &next);
 		if (late) {
 			pthread_mutex_unlock(&deadlines->lock);
-			stats_add(timeouts, 1);
-			int rc = err_set(ETIMEDOUT, "the store did not answer within %.3g s", (double)deadlines->timeout_ns / 1e9);
-			request_answer(late, rc);
+			answer_late(late, (double)deadlines->timeout_ns / 1e9);
 			request_unref(late);
 			pthread_mutex_lock(&deadlines->lock);
 		} else if (next) {

@@ -31,7 +31,8 @@ struct request {
 	atomic_int error; /* the first failure */
 	atomic_bool answered;
 	struct err_text message;
-	bool armed;
+	bool detached; /* its clock was started */
+	bool armed;	   /* it is on the deadlines' list, or was taken from there as late */
 	uint64_t deadline_ns;
 	struct request *prev, *next;
 };
@@ -49,7 +50,7 @@ void request_finish_part(struct request *request, int rc);
 /* Whether parts beside the planner's are open: the request will be completed by others. */
 bool request_is_open(const struct request *request);
 
-/* Starts the clock, once, when the request leaves its thread; while the planner's part is open. */
+/* Starts the clock when the request leaves its thread; by the planner, whose part is open. Later calls change nothing. */
 void request_arm(struct request *request);
 
 /* Whether it has been answered (by its deadline): a part may skip its work. */
