@@ -38,7 +38,7 @@ struct command {
 	int (*run)(int argc, char **argv); /* without the names in front; an exit code. NULL: not built in */
 };
 
-extern const struct command cat_command, info_command, ls_command, mount_command, umount_command;
+extern const struct command cat_command, info_command, ls_command, mount_command, pack_command, umount_command;
 
 /*
  * Reads the command line of a subcommand into `values`; its arguments are argv[0 .. *ret_n). False: it ends here with

@@ -128,3 +128,10 @@ int view_read_wait(struct view *view, uint64_t offset, size_t size, uint8_t *dst
 	request_finish_part(&waited->request, 0);
 	return waited_request_wait(waited);
 }
+
+int view_parse(const struct view_ops *ops, const void *bytes, size_t size, struct view_parsed *ret_parsed)
+{
+	if (!ops->parse)
+		return err_set(ENOTSUP, "a .%s file does not say what is in it", ops->suffix);
+	return ops->parse(bytes, size, ret_parsed);
+}

@@ -56,4 +56,17 @@ void view_read(struct view *view, uint64_t offset, size_t size, uint8_t *dst, st
 /* The same, waiting. */
 int view_read_wait(struct view *view, uint64_t offset, size_t size, uint8_t *dst);
 
+/* What a file of the format says of itself. */
+struct view_parsed {
+	struct dtype dtype;
+	bool big_endian;
+	bool fortran_order;
+	int ndim;
+	uint64_t shape[LIMIT_DIMS];
+	uint64_t payload_offset; /* of the elements, which are all that follows */
+};
+
+/* Reads a file's head back, for `zarrfs pack`; `bytes` are its first `size` bytes. EIO when malformed, ENOTSUP: not served. */
+int view_parse(const struct view_ops *ops, const void *bytes, size_t size, struct view_parsed *ret_parsed);
+
 #endif

@@ -6,16 +6,6 @@
 
 #include "view/view.h"
 
-/* What a parsed file of the format says of itself, for `zarrfs pack`. */
-struct view_parsed {
-	struct dtype dtype;
-	bool big_endian;
-	bool fortran_order;
-	int ndim;
-	uint64_t shape[LIMIT_DIMS];
-	uint64_t payload_offset;
-};
-
 struct view_ops {
 	const char *suffix;
 	bool listed;
