@@ -31,9 +31,27 @@ static void run_on_worker(struct task *task)
 	load_run(container_of(task, struct load, task), PLACE_WORKER);
 }
 
+/* Whether so many fetches of this array hang that another would only hang too. */
+static bool is_given_up(struct array *array)
+{
+	int stuck = atomic_load_explicit(&array->stuck, memory_order_relaxed);
+	return stuck &&
+		   (stuck >= MAX_STUCK || (uint64_t)stuck > cache_budget(array->env.cache) / 4 / MAX(array->chunk_bytes, 1));
+}
+
+static int give_up(struct array *array)
+{
+	return err_set(ETIMEDOUT, "%s: the store does not answer (%d reads hang)", array->path, atomic_load(&array->stuck));
+}
+
+/* Those that were queued before the array was given up must not take the slots of other arrays either. */
 static void run_on_slot(struct task *task)
 {
-	load_run(container_of(task, struct load, task), PLACE_SLOT);
+	struct load *load = container_of(task, struct load, task);
+	if (is_given_up(load->array))
+		load_fail(load, give_up(load->array));
+	else
+		load_run(load, PLACE_SLOT);
 }
 
 void load_submit(struct load *load, enum pool_lane lane)
@@ -100,15 +118,27 @@ int load_open_value(struct load *load, enum place place, bool *ret_absent)
 	return 0;
 }
 
-int load_read(struct load *load, uint64_t offset, size_t size, enum place place, void *dst)
+int load_fetch(struct load *load, uint64_t offset, size_t size, enum place place)
 {
-	size_t got;
-	int rc = value_read(load->value, (struct range){.offset = offset, .length = size}, how(place), dst, &got);
+	size_t got = 0;
+	int rc = load->encoded ? 0 : buf_new(size, &load->encoded);
 	if (rc)
 		return rc;
-	if (got != size)
-		return err_set(EIO, "ends after %zu of %zu bytes", got, size);
-	return 0;
+	struct range rest = {.offset = offset + load->fetched, .length = size - load->fetched};
+	rc = value_read(load->value, rest, how(place), load->encoded->data + load->fetched, &got);
+	if (rc && rc != -EAGAIN)
+		return rc;
+	load->fetched += got;
+	if (!rc && load->fetched != size)
+		return err_set(EIO, "ends after %zu of %zu bytes", load->fetched, size);
+	return rc;
+}
+
+void load_drop_encoded(struct load *load)
+{
+	buf_unref(load->encoded);
+	load->encoded = NULL;
+	load->fetched = 0;
 }
 
 /* All that a load with so many encoded bytes needs. */
@@ -132,7 +162,7 @@ static int stage_reserve(struct load *load)
 	}
 	if (load->ahead) {
 		if (cache_abandon(cache, array_key(load->array, &load->array->grid, 0, load->coords)))
-			return -ECANCELED;
+			return LOAD_ABANDONED;
 		load->ahead = false;
 	}
 	return load_reserve(load, bytes) ? 0 : LOAD_WAITS;
@@ -193,13 +223,10 @@ static int stage_fetch(struct load *load, enum place place)
 		}
 		load->size = value_info(load->value)->size;
 	}
-	if (!load->encoded) {
+	if (!load->encoded)
 		rc = check_stored_size(load);
-		if (!rc)
-			rc = buf_new(load->size, &load->encoded);
-	}
 	if (!rc)
-		rc = load_read(load, load->offset, load->size, place, load->encoded->data);
+		rc = load_fetch(load, load->offset, load->size, place);
 	if (rc)
 		return rc;
 	value_unref(load->value);
@@ -231,6 +258,22 @@ static int stage_decode(struct load *load, enum place place, struct buf **ret_ch
 	return 0;
 }
 
+static void close_stored(struct load *load)
+{
+	buf_unref(load->encoded);
+	load->encoded = NULL;
+	value_unref(load->value);
+	load->value = NULL;
+}
+
+/* Goes on as a fetch. In the queue, which may be long, a chunk keeps no descriptor; a shard's is its index's. */
+static void wait_for_slot(struct load *load)
+{
+	if (!load->array->n_levels)
+		close_stored(load);
+	load_submit(load, POOL_FETCH);
+}
+
 /* "temp/c/0/1: inner chunk (3, 4): message" */
 static void add_place_to_message(const struct load *load, int rc)
 {
@@ -249,9 +292,8 @@ static void finish(struct load *load, struct buf *chunk, int rc)
 {
 	struct array *array = load->array;
 	struct cache *cache = array->env.cache;
-	buf_unref(load->encoded);
-	value_unref(load->value);
-	if (rc == -ECANCELED) {
+	close_stored(load);
+	if (rc == LOAD_ABANDONED) {
 		free(load);
 		return;
 	}
@@ -293,13 +335,15 @@ void load_run(struct load *load, enum place place)
 	if (rc == LOAD_WAITS)
 		return;
 	if (rc == -EAGAIN)
-		load_submit(load, POOL_FETCH);
+		wait_for_slot(load);
 	else
 		finish(load, chunk, rc);
 }
 
 void load_fail(struct load *load, int rc)
 {
+	if (load->index_claimed)
+		load_end_index(load, NULL, rc);
 	finish(load, NULL, rc);
 }
 
@@ -314,14 +358,6 @@ static struct load *load_new(struct array *array, const uint64_t *coords)
 	return load;
 }
 
-/* Whether so many fetches of this array hang that another would only hang too. */
-static bool is_given_up(struct array *array)
-{
-	int stuck = atomic_load_explicit(&array->stuck, memory_order_relaxed);
-	return stuck &&
-		   (stuck >= MAX_STUCK || (uint64_t)stuck > cache_budget(array->env.cache) / 4 / MAX(array->chunk_bytes, 1));
-}
-
 void chunk_load(struct array *array, const uint64_t *coords, bool here)
 {
 	struct load *load = load_new(array, coords);
@@ -330,9 +366,7 @@ void chunk_load(struct array *array, const uint64_t *coords, bool here)
 		cache_fail(array->env.cache, key, err_set(ENOMEM, "no memory for a load"));
 	} else if (is_given_up(array)) {
 		free(load);
-		cache_fail(array->env.cache, key,
-				   err_set(ETIMEDOUT, "%s: the store does not answer (%d reads hang)", array->path,
-						   atomic_load(&array->stuck)));
+		cache_fail(array->env.cache, key, give_up(array));
 	} else if (here) {
 		load_run(load, PLACE_HERE);
 	} else {
@@ -347,8 +381,8 @@ static void run_ahead(struct task *task)
 	struct array *array = load->array;
 	struct buf *found = NULL;
 	int rc;
-	if (cache_get(array->env.cache, array_key(array, &array->grid, 0, load->coords), true, NULL, &found, &rc) ==
-		CACHE_LOAD) {
+	if (!is_given_up(array) && cache_get(array->env.cache, array_key(array, &array->grid, 0, load->coords), true, NULL,
+										 &found, &rc) == CACHE_LOAD) {
 		load_run(load, PLACE_WORKER);
 		return;
 	}

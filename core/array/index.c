@@ -51,16 +51,13 @@ static int read_index(struct load *load, enum place place, struct buf **ret_buf)
 					   encoded_bytes);
 	uint64_t at = load->offset + (sharding_index_at_end(sharding) ? load->size - encoded_bytes : 0);
 
-	autobuf encoded = NULL;
-	int rc = buf_new(encoded_bytes, &encoded);
-	if (!rc)
-		rc = load_read(load, at, encoded_bytes, place, encoded->data);
+	int rc = load_fetch(load, at, encoded_bytes, place);
 	if (rc)
 		return rc;
 	struct shard_index *index = malloc(index_memory(load));
 	if (!index)
 		return err_set(ENOMEM, "no memory for a shard index");
-	rc = sharding_decode_index(sharding, encoded->data, index->entries);
+	rc = sharding_decode_index(sharding, load->encoded->data, index->entries);
 	if (!rc)
 		rc = buf_wrap(index, index_memory(load), index_release, index, ret_buf);
 	if (rc) {
@@ -107,10 +104,28 @@ static int follow_index(struct load *load, const struct buf *buf)
 	return 0;
 }
 
+void load_end_index(struct load *load, struct buf *index, int rc)
+{
+	struct cache *cache = load->array->env.cache;
+	load->index_claimed = false;
+	load_drop_encoded(load);
+	if (rc) {
+		/* those who wait for the index write messages of their own */
+		struct err_text message;
+		err_save(&message);
+		cache_fail(cache, index_key(load), rc);
+		err_restore(&message);
+	} else {
+		uint64_t kept = index ? index_memory(load) : 0;
+		load->reserved -= kept;
+		cache_fill(cache, index_key(load), index, kept);
+	}
+	load_unreserve(load, load->reserved);
+}
+
 /* The load that found an index missing reads it; it has reserved the index's memory. */
 static int load_index(struct load *load, enum place place)
 {
-	struct cache *cache = load->array->env.cache;
 	bool absent = false;
 	if (!load->reserved) {
 		uint64_t bytes = index_memory(load) + sharding_index_bytes(load->array->levels[load->level].sharding);
@@ -128,15 +143,7 @@ static int load_index(struct load *load, enum place place)
 		rc = read_index(load, place, &index);
 	if (rc == -EAGAIN)
 		return rc;
-	load->index_claimed = false;
-	if (rc) {
-		cache_fail(cache, index_key(load), rc);
-	} else {
-		uint64_t kept = index ? index_memory(load) : 0;
-		load->reserved -= kept;
-		cache_fill(cache, index_key(load), index, kept);
-	}
-	load_unreserve(load, load->reserved);
+	load_end_index(load, index, rc);
 	return rc ? rc : follow_index(load, index);
 }
 

@@ -24,12 +24,17 @@ struct load {
 	struct value *value;   /* that the extent lies in, once known */
 	uint64_t offset, size; /* the extent of the shard or chunk in the value */
 	uint64_t reserved;	   /* bytes */
-	struct buf *encoded;
-	uint64_t coords[]; /* of the chunk */
+	struct buf *encoded;   /* of the index, then of the chunk */
+	size_t fetched;		   /* bytes of it that are there */
+	uint64_t coords[];	   /* of the chunk */
 };
 
-/* A stage ends with 0, a negative errno, -EAGAIN (would wait: go on as a fetch) or this: something else continues it. */
+/*
+ * A stage ends with 0, a negative errno (-EAGAIN: would wait, go on as a fetch), or one of these, which no store can give:
+ * something else continues it; the cache has forgotten it.
+ */
 #define LOAD_WAITS 1
+#define LOAD_ABANDONED 2
 
 /* Goes on with a load at its stage, until it ends or something else continues it. */
 void load_run(struct load *load, enum place place);
@@ -43,6 +48,9 @@ void load_fail(struct load *load, int rc);
 /* Resolves the extent through the indexes of every level. 0, -errno, -EAGAIN or LOAD_WAITS. */
 int load_resolve(struct load *load, enum place place);
 
+/* Ends the index that the load has claimed: with an index, absent (NULL, rc 0), or failed. The message stays this thread's. */
+void load_end_index(struct load *load, struct buf *index, int rc);
+
 /* True: the bytes are reserved. False: they will be, and the load then goes on. */
 bool load_reserve(struct load *load, uint64_t bytes);
 void load_unreserve(struct load *load, uint64_t bytes);
@@ -53,7 +61,12 @@ void load_piece(const struct load *load, const struct layout_grid *grid, uint64_
 /* Opens the stored value; *ret_absent when it is proved that there is none. */
 int load_open_value(struct load *load, enum place place, bool *ret_absent);
 
-/* Reads so many bytes of the value, or fails. */
-int load_read(struct load *load, uint64_t offset, size_t size, enum place place, void *dst);
+/*
+ * Fills load->encoded (made with `size` bytes at the first call) from the value. -EAGAIN: with what was read; the next call goes
+ * on from there.
+ */
+int load_fetch(struct load *load, uint64_t offset, size_t size, enum place place);
+/* The encoded bytes are no longer needed. */
+void load_drop_encoded(struct load *load);
 
 #endif

@@ -22,8 +22,8 @@ struct json; /* any value of a parsed document; lives as long as its root */
 enum json_type { JSON_NULL, JSON_BOOL, JSON_NUMBER, JSON_STRING, JSON_ARRAY, JSON_OBJECT };
 
 /*
- * Parses a whole document of at most `max_bytes` bytes and LIMIT_JSON_DEPTH levels. A byte order mark and trailing white
- * space or NULs are skipped; anything else behind the value is an error. Errors: EIO (malformed: says line and column),
+ * Parses a whole document of at most `max_bytes` bytes, LIMIT_JSON_DEPTH levels and LIMIT_JSON_VALUES values (more in a
+ * long one: see limits.h). A byte order mark and trailing white space or NULs are skipped; anything else behind the value is an error. Errors: EIO (malformed: says line and column),
  * EFBIG (over a limit), ENOMEM. *ret_duplicates, unless NULL, says whether an object had a name twice.
  */
 int json_parse(const char *text, size_t size, uint64_t max_bytes, bool *ret_duplicates, struct json **ret_root);

@@ -20,6 +20,7 @@ struct scanner {
 	const char *start, *p, *end;
 	char *out; /* has room: see json_scan */
 	int depth;
+	size_t values_left;
 	struct json_scan *scan;
 	size_t member_capacity;
 };
@@ -327,9 +328,16 @@ static int scan_object(struct scanner *s)
 	}
 }
 
+static size_t max_values(size_t size)
+{
+	return MAX(size / LIMIT_JSON_VALUE_BYTES, (size_t)LIMIT_JSON_VALUES);
+}
+
 static int scan_value(struct scanner *s)
 {
 	skip_space(s);
+	if (s->values_left-- == 0)
+		return err_set(EFBIG, "more than %zu values", max_values((size_t)(s->end - s->start)));
 	char c = peek(s);
 	if (c == '"')
 		return scan_string(s, false);
@@ -369,7 +377,14 @@ int json_scan(const char *text, size_t size, struct json_scan *ret_scan)
 	scan.text = malloc(3 * size + 8);
 	if (!scan.text)
 		return err_set(ENOMEM, "out of memory");
-	struct scanner s = {.start = text, .p = text, .end = text + size, .out = scan.text, .scan = &scan};
+	struct scanner s = {
+		.start = text,
+		.p = text,
+		.end = text + size,
+		.out = scan.text,
+		.values_left = max_values(size),
+		.scan = &scan,
+	};
 	int rc = scan_document(&s);
 	if (rc < 0) {
 		json_scan_finish(&scan);

@@ -45,6 +45,9 @@
 #define SCRATCH_SLOT 2
 #define CNAME_BYTES 16
 
+/* ENOTSUP where the configuration says so, EIO where only a chunk does: what is not served is refused at open (design, section 8). */
+#define SNAPPY_REFUSED "snappy inside blosc is not built in"
+
 enum stream_format { FORMAT_BLOSCLZ, FORMAT_LZ4, FORMAT_SNAPPY, FORMAT_ZLIB, FORMAT_ZSTD };
 
 struct blosc {
@@ -95,7 +98,7 @@ static int header_parse(const uint8_t *src, size_t size, size_t room, struct chu
 static int blocks_check(struct chunk *chunk)
 {
 	if (chunk->format == FORMAT_SNAPPY)
-		return err_set(ENOTSUP, "snappy inside blosc is not built in");
+		return err_set(EIO, SNAPPY_REFUSED);
 	if (chunk->format > FORMAT_ZSTD || chunk->src[1] != CODEC_VERSION)
 		return err_set(EIO, "compressor format %d, version %d is unknown", (int)chunk->format, chunk->src[1]);
 	if (chunk->typesize == 0 || chunk->blocksize == 0 || chunk->blocksize > chunk->nbytes)
@@ -137,7 +140,7 @@ static int stream_decode(enum stream_format format, const uint8_t *src, size_t c
 			return err_set(EIO, "zstd: %s", ZSTD_getErrorName(got));
 		break;
 	case FORMAT_SNAPPY:
-		return err_set(ENOTSUP, "snappy inside blosc is not built in");
+		return err_set(EIO, SNAPPY_REFUSED);
 	}
 	if (!rc && got != size)
 		return err_set(EIO, "a stream decodes to %zu bytes, expected %zu", got, size);
@@ -296,6 +299,8 @@ static int blosc_open(const struct json *config, bool v2, const struct repr *dec
 	const char *cname = "lz4";
 	const struct json *json = json_get(config, "cname");
 	int rc = json ? json_string(json, "cname", &cname, NULL) : 0;
+	if (!rc && strcmp(cname, "snappy") == 0)
+		rc = err_set(ENOTSUP, SNAPPY_REFUSED);
 	if (!rc)
 		rc = codec_option(config, "clevel", 0, 9, 5, &clevel);
 	if (!rc)

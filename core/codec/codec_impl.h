@@ -2,7 +2,7 @@
  * codec_impl.h: what a codec must supply, on one page. One const codec_ops a file, one row in codec.c.
  *
  * A codec is const after open: any thread. decode treats its input as hostile: it fills exactly what it says or fails
- * with EIO and a reason (ENOTSUP: a format inside that is not built in), and never writes past dst. Slots in brackets are optional.
+ * with EIO and a reason, and never writes past dst. Slots in brackets are optional.
  */
 #ifndef ZARRFS_CODEC_IMPL_H
 #define ZARRFS_CODEC_IMPL_H

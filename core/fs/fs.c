@@ -39,13 +39,12 @@ static unsigned max_indexes(void)
 
 static int make_pool(const struct fs_options *options, struct pool **ret_pool)
 {
-	struct pool_options pool = {
-		.width = {[POOL_META] = META_SLOTS,
-				  [POOL_FETCH] = FETCH_SLOTS,
-				  [POOL_DECODE] = options->decode_threads ? options->decode_threads : machine_cpus()},
-		.stuck_ns = options->timeout_ns,
-		.max_stuck = MAX_STUCK,
-	};
+	struct pool_options pool = {.stuck_ns = options->timeout_ns, .max_stuck = MAX_STUCK};
+	if (options->decode_threads != FS_INLINE) {
+		pool.width[POOL_META] = META_SLOTS;
+		pool.width[POOL_FETCH] = FETCH_SLOTS;
+		pool.width[POOL_DECODE] = options->decode_threads ? options->decode_threads : machine_cpus();
+	}
 	return pool_new(&pool, ret_pool);
 }
 

@@ -13,12 +13,13 @@
 struct fs;
 struct fs_file;
 
-#define FS_ROOT 1 /* the root's handle, as FUSE has it */
+#define FS_ROOT 1	   /* the root's handle, as FUSE has it */
+#define FS_INLINE (-1) /* each load is done by the thread that asks: the same every time, for tests */
 
 struct fs_options {
 	const char *url;
 	uint64_t cache_bytes; /* 0: a quarter of the memory that the process may use, at most 1 GiB */
-	int decode_threads;	  /* 0: the CPUs that the process may use */
+	int decode_threads;	  /* 0: the CPUs that the process may use; FS_INLINE: none, and none that fetch */
 	uint64_t timeout_ns;  /* 0: for ever */
 	uint64_t max_chunk;	  /* 0: LIMIT_CHUNK_BYTES */
 	const char *views;	  /* comma-separated suffixes to list; NULL: npy,raw,json */

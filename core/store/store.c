@@ -230,6 +230,8 @@ int value_read(struct value *value, struct range range, enum store_how how, void
 		size_t got;
 		int rc =
 			value->store->ops->read(value, offset + done, (uint8_t *)dst + done, (size_t)(wanted - done), how, &got);
+		if (rc == -EAGAIN)
+			*ret_size = (size_t)done;
 		if (rc)
 			return rc;
 		if (got == 0)

@@ -68,7 +68,8 @@ const struct value_info *value_info(const struct value *value);
 
 /*
  * Reads a range into dst (range.length bytes of room). Fewer bytes come only at the value's end (*ret_size, 0 past it).
- * A suffix longer than the value gives the whole value. -EAGAIN as above; -ESTALE when the value has changed since it was opened.
+ * A suffix longer than the value gives the whole value. -EAGAIN as above, *ret_size then
+ * says how many bytes were there, from the beginning: ask for the rest; -ESTALE when the value has changed since it was opened.
  */
 int value_read(struct value *value, struct range range, enum store_how how, void *dst, size_t *ret_size);
 

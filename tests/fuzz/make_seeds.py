@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the seeds of fuzz_codec and fuzz_pipeline in corpus/: small inputs that get past the first checks.
+"""Makes the seeds of the fuzz targets in corpus/ (but fuzz_blosc's): small inputs that get past the first checks.
 
 Only Python's standard library: zstd and lz4 seeds are written out by hand. Run it again after codec_rows changed, since a
 codec is chosen by its row's number.
@@ -13,6 +13,7 @@ import zlib
 ROWS = ["blosc", "bytes", "crc32c", "gzip", "lz4", "sharding_indexed", "transpose", "zlib", "zstd"]
 TEXT = b"Hello zarrfs"
 HERE = pathlib.Path(__file__).resolve().parent / "corpus"
+STORES = HERE.parents[1] / "data" / "stores"
 
 
 def crc32c(data):
@@ -126,8 +127,188 @@ def pipeline_seeds():
     yield seed("nodiv", [sharding([3, 6, 8], [little], [little])], chunk)
 
 
+def compact(value):
+    return json.dumps(value, separators=(",", ":")).encode()
+
+
+def meta_v3(data_type="float32", shape=(4, 6), chunks=(2, 3), fill=0, codecs=("bytes",), **more):
+    grid = {"name": "regular", "configuration": {"chunk_shape": list(chunks)}}
+    document = {"zarr_format": 3, "node_type": "array", "shape": list(shape), "data_type": data_type,
+                "chunk_grid": grid, "chunk_key_encoding": {"name": "default"}, "fill_value": fill,
+                "codecs": list(codecs), **more}
+    return compact(document)
+
+
+def meta_v2(dtype="<f4", fill=0, **more):
+    return compact({"zarr_format": 2, "shape": [4, 6], "chunks": [2, 3], "dtype": dtype, "compressor": None,
+                    "fill_value": fill, "order": "C", "filters": None, **more})
+
+
+def meta_seeds():
+    def seed(name, kind, *texts):
+        return name, bytes([kind]) + b"\x1e".join(texts)
+
+    yield seed("json-values", 0, b'\xef\xbb\xbf [null,true,-0.5e+3,NaN,-Infinity,"\\u0000\\ud83d\\ude00\\n",[],{},18446744073709551615]\0')
+    yield seed("json-duplicates", 0, b'{"a":1,"b":{"a":1,"a":[2]},"a":[3,1e3]}')
+    time = {"name": "numpy.datetime64", "configuration": {"unit": "us", "scale_factor": 10}}
+    text = {"name": "fixed_length_utf32", "configuration": {"length_bytes": 8}}
+    string = {"name": "null_terminated_bytes", "configuration": {"length_bytes": 3}}
+    fills = {"bool": True, "int8": -128, "uint64": 2**64 - 1, "float16": "0x7e01", "float32": 0.1, "float64": "-Infinity",
+             "complex64": ["NaN", -0.0], "r24": [1, 2, 255]}
+    for name, fill in fills.items():
+        yield seed("v3-" + name, 1, meta_v3(name, fill=fill))
+    yield seed("v3-time", 1, meta_v3(time, fill="NaT"))
+    yield seed("v3-text", 1, meta_v3(text, fill="a\u20ac"))
+    yield seed("v3-string", 1, meta_v3(string, fill="YWI="))
+    raw = {"name": "raw_bytes", "configuration": {"length_bytes": 3}}
+    yield seed("v3-raw", 1, meta_v3(raw, fill="AQID"))
+    yield seed("v3-scalar", 1, meta_v3(shape=(), chunks=()))
+    yield seed("v3-largest", 1, meta_v3("uint8", shape=(2**62, 0, 2), chunks=(2**61, 1, 1)))
+    yield seed("v3-all", 1, meta_v3(dimension_names=["x", None], attributes={"a": [1.5, "b"]}, storage_transformers=[],
+                                    more={"must_understand": False}, extensions=[]))
+    yield seed("v3-keys", 1, meta_v3().replace(b'"default"', b'"v2","configuration":{"separator":"/"}'))
+    for store in ("zarr3-v3-i2-tile-shard-gzip-nested-24", "tree-v3-consolidated", "unknown-codec"):
+        yield seed("v3-" + store, 1, compact(json.loads((STORES / (store + ".zarr") / "zarr.json").read_bytes())))
+    chain = {"compressor": {"id": "zlib", "level": 1}, "filters": [{"id": "crc32c"}], "order": "F"}
+    yield seed("v2-chain", 2, meta_v2(**chain, dimension_separator="/"), b' {"a": 1}\n')
+    v2_fills = {"|b1": 1, ">i2": "-3", "<u4": [7], "<f2": "NaN", ">c16": 1.5, "|S3": "YWI=", "|V2": "AAE=", "<U2": "ab",
+                "<M8[10us]": "NaT", "<m8": 0, "|S0": "", "<f8": None}
+    for dtype, fill in v2_fills.items():
+        yield seed("v2-" + dtype.translate(str.maketrans("<>|[]", "lbn--")), 2, meta_v2(dtype, fill))
+    yield seed("v2-group", 3, b'{"zarr_format":2}', b"{}")
+    yield seed("v2-consolidated", 4, (STORES / "tree-v2-consolidated.zarr" / ".zmetadata").read_bytes())
+
+
+def npy_seeds():
+    def seed(name, text, version=1):
+        length = struct.pack("<H" if version == 1 else "<I", len(text))
+        return name, b"\x93NUMPY" + bytes([version, 0]) + length + text.encode()
+
+    def dict_of(descr, order, shape):
+        return "{'descr': %s, 'fortran_order': %s, 'shape': %s, }" % (descr, order, shape)
+
+    yield seed("saved", dict_of("'<f4'", "False", "(3, 4)") + " " * 57 + "\n")
+    yield seed("fortran", dict_of("'>c16'", "True", "(3, 4L, 0)"), 2)
+    yield seed("scalar", dict_of("'|S12'", "False", "()"), 3)
+    yield seed("line", dict_of("'<M8[25us]'", "False", "(18446744073709551615,)"))
+    yield seed("largest", dict_of("'<U2'", "False", "(1152921504606846975,)"))
+    yield seed("quotes", '{"shape":(1,),"descr":"|b1","fortran_order":False}')
+    yield seed("structured", dict_of("[('a', '<f4')]", "False", "(1,)"))
+
+
+def layout_seeds():
+    def seed(name, flags, item_size, axes, *rest):
+        data = bytes([flags, len(axes), item_size - 1])
+        return name, data + b"".join(bytes(axis) for axis in axes) + bytes(rest)
+
+    large = [255] + [0xFF] * 7
+    yield seed("small", 0, 4, [(7, 2), (5, 3)], 9, 60)
+    yield seed("permuted", 2, 2, [(4, 2), (3, 3), (5, 2)], 2, 1, 3, 90)
+    yield seed("sliced", 4, 3, [(12, 5), (10, 3)], 1, 1, 4, 2, 2, 3, 5, 40)
+    yield seed("all", 14, 1, [(9, 4), (8, 3), (7, 2)], 1, 1, 4, 0, 2, 4, 1, 1, 3, 1, 1, 0, 1, 3, 1, 0, 2, 0, 0, 3, 2, 30)
+    yield seed("scalar", 0, 8, [], 1, 5)
+    yield seed("empty", 0, 2, [(5, 2), (0, 3)])
+    yield seed("bytes", 0, 16, [(3, 1)], 5, 20)
+    yield seed("large", 15, 2, [(*large, 100), (3, 2)], *range(60))
+    yield seed("many-axes", 3, 1, [(2, 1)] * 32, *range(100))
+    yield seed("huge-chunk", 1, 1, [(200, 0, 0, 0, 0, 0, 0, 0, 64, 200, 0, 0, 0, 0, 0, 0, 0, 64)], 130, *[255] * 20)
+
+
+def step_value(key, text):
+    return b"\x00" + key.encode() + b"\n" + text + b"\x1e"
+
+
+def step_chunk(key, data, entries=0, at_start=0):
+    return b"\x01" + key.encode() + b"\n" + struct.pack("<BBH", entries, at_start, len(data)) + data
+
+
+def step_array(key, axes, *choices):
+    return bytes([2, key, len(axes)]) + b"".join(bytes(axis) for axis in axes) + bytes(choices)
+
+
+def step_encode(array, coords, flips=(), cut=()):
+    data = bytes([3, array]) + bytes(coords) + bytes([len(flips)])
+    return data + b"".join(struct.pack("<HB", *flip) for flip in flips) + (bytes([8, *cut]) if cut else bytes(1))
+
+
+def step_lookup(handle, name):
+    return bytes([6, handle]) + name.encode() + b"\n"
+
+
+def step_list(handle):
+    return bytes([7, handle])
+
+
+def step_read(handle, offset=0, size=4096, reads=6, shift=0):
+    return struct.pack("<BBBBIH", 8, handle, shift, reads - 1, offset, size)
+
+
+def step_xattrs(handle):
+    return bytes([9, handle])
+
+
+def step_fault(key, opening=0, reading=0, short=0):
+    return bytes([5, opening, reading, short]) + key.encode() + b"\n"
+
+
+def store_of(folder, keep=lambda key: True):
+    """The steps that make a store of tests/data."""
+    steps = b""
+    for path in sorted((STORES / folder).rglob("*")):
+        key = str(path.relative_to(STORES / folder))
+        if path.is_file() and keep(key):
+            data = path.read_bytes()
+            is_document = path.name[0] in ".z"
+            steps += step_value(key, compact(json.loads(data))) if is_document else step_chunk(key, data)
+    return steps
+
+
+def store_seeds():
+    # the root's children are handles 1 to 3 (npy, raw, json) where it is an array, in the order of its listing
+    look = step_list(0) + step_read(1) + step_read(2, 100, 50, 2) + step_read(3) + step_xattrs(1)
+    deep = step_list(0) + step_list(1) + step_list(2) + step_list(3) + b"".join(step_read(i, 0, 512) for i in range(14))
+    few = lambda key: key.count("/") < 2 or key.endswith("/0")
+    yield "nested-shards", b"\0" + store_of("zarr3-v3-i2-tile-shard-gzip-nested-24.zarr", few) + look
+    yield "index-start", b"\2" + store_of("zarr3-v3-u2-even-shard-gzip-transpose-120-index-start.zarr", few) + look
+    yield "order-f", b"\4" + store_of("zarr2-v2-i4-cube-none-order-F.zarr", lambda key: key[0] in ".0") + look
+    yield "blosc", b"\0" + store_of("zarr2-v2-U3-line-blosc-blosclz-shuffle.zarr") + look
+    yield "flipped-index", b"\0" + store_of("flipped-index.zarr") + look
+    yield "unknown-codec", b"\0" + store_of("unknown-codec.zarr") + look
+    for name in ("tree-v2", "tree-v2-consolidated", "tree-v3-consolidated"):
+        for unlisted in (0, 1):
+            yield name + ("-unlisted" if unlisted else ""), bytes([unlisted]) + store_of(name + ".zarr", few) + deep
+    axes = [(10, 1, 1), (7, 2, 0)]
+    made = {"v3-zstd": (0, axes, 1, 0, 0, 1), "v3-sharded": (0, axes, 2, 1, 0, 2, 0, 0), "v3-sharded-twice": (0, axes, 1, 2, 1, 1, 0, 0, 0, 1),
+            "v3-transposed": (0, axes, 3, 4, 1, 3), "v3-whole-shards": (0, axes, 0, 9, 0, 1, 1, 0), "v2-zlib": (4, axes, 2, 1, 1),
+            "v2-slashes": (4, axes, 3, 3, 2), "scalar": (0, [], 1, 0, 0, 2), "empty": (0, [(0, 1, 1), (5, 1, 1)], 1, 0, 0, 0),
+            "cube": (0, [(9, 1, 2), (8, 2, 1), (7, 3, 0)], 1, 1, 0, 1, 0, 0)}
+    for name, choices in made.items():
+        steps = step_array(*choices)
+        n = len(choices[1])
+        for i in range(3):
+            steps += step_encode(0, [i % 3] + [0] * (n - 1) if n else [])
+        yield name, b"\0" + steps + look
+        damaged = steps + step_encode(0, [1] * n, [(9, 1), (200, 128)], (3,))
+        yield name + "-damaged", b"\2" + damaged + look
+    index = b"".join(struct.pack("<QQ", 8 * i, 8) for i in range(4)) + bytes(4)
+    yield "repaired-index", (b"\0" + step_array(0, [(8, 1, 1), (8, 1, 1)], 1, 1, 0, 0, 0, 0) +
+                             step_chunk("c/0/0", bytes(range(64)) + index, 4) + look)
+    plain = step_array(0, axes, 1, 0, 0, 0) + step_encode(0, [0, 0])
+    yield "faults", b"\0" + plain + step_fault("c/0/0", 0, 1) + look + step_fault("c/0", 2) + look + step_fault("", 0, 0, 3) + look
+    yield "changes", b"\0" + plain + look + step_encode(0, [0, 0], [(1, 1)]) + b"\4c/0/0\n" + look + b"\x0a\2"
+    yield "names", (b"\0" + step_value("zarr.json", compact({"zarr_format": 3, "node_type": "group"})) + step_value("a/zarr.json", meta_v3()) +
+                    step_value("a.npy/zarr.json", meta_v3()) + step_value("broken/zarr.json", b"{") + step_value("x//y/../zarr.json", b"{}") +
+                    step_list(0) + b"".join(step_lookup(0, n) for n in ("a", "a.npy", "a.raw", "broken.json", "..", "", ".zarrfs")) +
+                    step_lookup(9, "stats.json") + b"".join(step_read(i, 0, 300, 1) for i in range(20)))
+    yield "n5", b"\0" + step_value("attributes.json", b"{}") + step_list(0)
+    yield "huge", b"\0" + step_value("zarr.json", meta_v3("uint8", shape=(2**40, 2**20), chunks=(1, 1))) + step_list(0) + \
+        step_read(2, 2**31, 300, 3, 30) + step_read(1, 5, 1000, 6)
+
+
 def main():
-    for folder, seeds in (("codec", codec_seeds()), ("pipeline", pipeline_seeds())):
+    targets = {"codec": codec_seeds(), "layout": layout_seeds(), "meta": meta_seeds(), "npy": npy_seeds(),
+               "pipeline": pipeline_seeds(), "store": store_seeds()}
+    for folder, seeds in targets.items():
         (HERE / folder).mkdir(parents=True, exist_ok=True)
         for name, data in seeds:
             (HERE / folder / name).write_bytes(data)

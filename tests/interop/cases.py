@@ -23,6 +23,9 @@ GEOMETRIES = {
     "tesseract": ([3, 4, 5, 6], [2, 3, 2, 4], [4, 3, 4, 4]),
     "scalar": ([], [], None),
     "empty": ([0, 5], [1, 5], None),
+    "empty-tail": ([4, 0], [2, 5], None),
+    "empty-middle": ([3, 0, 7], [2, 4, 3], None),
+    "empty-shard": ([4, 0], [2, 5], [4, 10]),
 }
 
 CODECS_V3 = [
@@ -76,9 +79,11 @@ def table():
     cases += [case("zarr3", 3, "<u2", "even-shard", "gzip", 1, transpose=[1, 2, 0], index=index) for index in ("start", "end")]
     cases += [case("zarr3", 3, "<u2", g, "none", 2, keys=k) for g in ("tile", "cube-shard") for k in ("v2.", "v2/", "default.")]
     cases += [case("zarr3", 3, "<i2", "tile-shard", "gzip", 1, nested=[2, 4])]
+    cases += [case("zarr3", 3, "<i2", g, "zstd", 1) for g in ("empty-tail", "empty-middle", "empty-shard")]
     cases += [case("zarr3", 2, "<i4", g, c, n, order=o) for n, c in enumerate(CODECS_V2) for g in ("tile", "cube") for o in "CF"]
     cases += _rotated("zarr2", 2, [*PLAIN, *OLD], unsharded, CODECS_V2)
     cases += [case("zarr2", 2, d, g, c, n, order="F") for n, c in enumerate(CODECS_V2) for g in ("tile", "cube") for d in ("<i4", ">f8")]
+    cases += [case("zarr2", 2, ">i8", g, "none", 1) for g in ("empty-tail", "empty-middle")]
     cases += [case("zarr2", 2, "<u2", g, "zlib", 1, keys=k) for g in ("tile", "cube") for k in "./"]
     cases += _rotated("tensorstore", 3, PLAIN, ["tile", "cube", "scalar", *sharded], CODECS_TENSORSTORE_V3)
     cases += [case("tensorstore", 3, "<i4", "tile-shard", "zstd", n, index=index) for n, index in enumerate(["start", "end"])]

@@ -208,6 +208,40 @@ START_TEST(the_depth_limit_is_exact)
 }
 END_TEST
 
+/* An array of zeros, `values` values in all, then white space up to `size` bytes. */
+static int parse_zeros(size_t values, size_t size)
+{
+	size = MAX(size, 2 * values);
+	autofree char *text = malloc(size);
+	struct json *root = NULL;
+	memset(text, ' ', size);
+	text[0] = '[';
+	for (size_t i = 0; i < values - 1; i++)
+		memcpy(text + 2 * i + 1, "0,", 2);
+	text[2 * (values - 1)] = ']';
+	int rc = json_parse(text, size, size, NULL, &root);
+	ck_assert(rc || json_count(root) == values - 1);
+	json_free(root);
+	return rc;
+}
+
+START_TEST(the_limit_of_values_is_exact)
+{
+	ck_assert_int_eq(parse_zeros(LIMIT_JSON_VALUES, 0), 0);
+	ck_assert_int_eq(parse_zeros(LIMIT_JSON_VALUES + 1, 0), -EFBIG);
+	ck_assert_msg(strstr(err_message(), "more than 1048576 values"), "%s", err_message());
+}
+END_TEST
+
+START_TEST(a_longer_document_may_have_more_values)
+{
+	size_t values = LIMIT_JSON_VALUES + 1000, size = values * LIMIT_JSON_VALUE_BYTES;
+	ck_assert_int_eq(parse_zeros(values, size), 0);
+	ck_assert_int_eq(parse_zeros(values + 1, size), -EFBIG);
+	ck_assert_int_eq(parse_zeros(values, size - 1), -EFBIG);
+}
+END_TEST
+
 /* ------------------------------------------------ members ------------------------------------------------ */
 
 START_TEST(members_and_elements_are_walked_in_order)
@@ -546,6 +580,8 @@ static Suite *json_suite(void)
 	tcase_add_loop_test(documents, nuls_are_skipped_behind_the_value_only, 0, ARRAY_LEN(tails));
 	tcase_add_test(documents, the_size_limit_is_the_callers);
 	tcase_add_test(documents, the_depth_limit_is_exact);
+	tcase_add_test(documents, the_limit_of_values_is_exact);
+	tcase_add_test(documents, a_longer_document_may_have_more_values);
 	tcase_add_test(documents, a_long_list_of_short_numbers_has_room);
 	tcase_add_test(members, members_and_elements_are_walked_in_order);
 	tcase_add_test(members, get_is_case_sensitive_and_null_when_absent);
