@@ -260,16 +260,18 @@ static int stage_decode(struct load *load, enum place place, struct buf **ret_ch
 
 static void close_stored(struct load *load)
 {
-	buf_unref(load->encoded);
-	load->encoded = NULL;
+	load_drop_encoded(load);
 	value_unref(load->value);
 	load->value = NULL;
 }
 
-/* Goes on as a fetch. In the queue, which may be long, a chunk keeps no descriptor; a shard's is its index's. */
+/*
+ * Goes on as a fetch. The queue may be long, so a chunk of which nothing has come keeps no descriptor there; a shard's is its
+ * index's.
+ */
 static void wait_for_slot(struct load *load)
 {
-	if (!load->array->n_levels)
+	if (!load->array->n_levels && !load->fetched)
 		close_stored(load);
 	load_submit(load, POOL_FETCH);
 }

@@ -23,6 +23,8 @@
 #define REORDERED (UINT64_C(1) << 20)
 /* Part of the budget that lies ahead at most. */
 #define BUDGET_SHARE 4
+/* So many chunks at most: each that is queued costs memory of its own, however small it is. */
+#define AHEAD_CHUNKS 16384
 
 struct readahead {
 	pthread_mutex_t lock;
@@ -78,8 +80,8 @@ static bool goes_on(struct readahead *readahead, uint64_t offset, uint64_t end)
 static uint64_t affordable(const struct array *array, const struct layout *layout, uint64_t row)
 {
 	uint64_t budget = cache_budget(array->env.cache) / BUDGET_SHARE;
-	uint64_t row_memory = array_working_set(array, layout);
-	return row_memory > budget ? 0 : budget / MAX(row_memory, 1) * row;
+	uint64_t row_memory = array_working_set(array, layout), row_chunks = layout_row_chunks(layout, array_grid(array));
+	return MIN(budget / MAX(row_memory, 1), AHEAD_CHUNKS / row_chunks) * row;
 }
 
 /* A row, or half a window, at a time: not one chunk with each read. */
@@ -87,7 +89,7 @@ static void advise_load(struct readahead *readahead, const struct array *array, 
 						uint64_t row, struct advice *advice)
 {
 	uint64_t most = affordable(array, layout, row), window = MAX(readahead->window, row);
-	if (!most)
+	if (!most || pool_queued(array->env.pool, POOL_DECODE) > AHEAD_CHUNKS)
 		return;
 	readahead->window = MIN(readahead->window * 2, LAST_WINDOW);
 	uint64_t target = MIN(readahead->next + MIN(window, most), layout->bytes);

@@ -15,7 +15,7 @@
 #define LIMIT_JSON_BYTES (UINT64_C(16) << 20) /* size of a metadata document */
 #define LIMIT_JSON_CONSOLIDATED_BYTES (UINT64_C(64) << 20) /* the same with consolidated metadata in it */
 #define LIMIT_JSON_VALUES (1u << 20)					   /* in a document of any size; each costs about 72 bytes */
-#define LIMIT_JSON_VALUE_BYTES 12 /* a longer one may have a value for so many bytes: it costs 8 times itself */
+#define LIMIT_JSON_VALUE_BYTES 12 /* a longer one may have a value for so many bytes: about 8 times itself */
 #define LIMIT_NAME_BYTES 255	  /* a file name (NAME_MAX) */
 #define LIMIT_KEY_BYTES 4096	  /* a store key (PATH_MAX) */
 #define LIMIT_NODE_DEPTH 64		  /* groups inside each other */

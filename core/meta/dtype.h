@@ -50,6 +50,10 @@ int dtype_parse_descr(const char *descr, struct dtype *ret_dtype, bool *ret_big_
 int dtype_parse_fill(const struct dtype *dtype, int zarr_format, const struct json *json, uint8_t *ret_bytes,
 					 bool *ret_undefined);
 
+/* The same as memory of its own, which the caller frees. */
+int dtype_make_fill(const struct dtype *dtype, int zarr_format, const struct json *json, uint8_t **ret_bytes,
+					bool *ret_undefined);
+
 /* A fill value as v3 JSON text (floats that are not short decimals as "0x..."); for printing. The caller frees; NULL without memory. */
 char *dtype_print_fill(const struct dtype *dtype, const uint8_t *bytes);
 

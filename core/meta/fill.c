@@ -177,7 +177,7 @@ static int parse_bytes(const struct dtype *dtype, int zarr_format, const struct 
 	bool raw = dtype->kind == DTYPE_RAW;
 	if (base64_parse(text, length, bytes, dtype->size, &size) && (!raw || size == dtype->size))
 		return 0;
-	memset(bytes, 0, dtype->size);
+	memset(bytes, 0, MIN(length, dtype->size)); /* what it wrote is shorter than its text */
 	if (raw && zarr_format == 3 && hex_parse(text, length, bytes, dtype->size))
 		return 0;
 	if (!raw && zarr_format == 2 && length <= dtype->size) {
@@ -241,11 +241,12 @@ static int parse_value(const struct dtype *dtype, int zarr_format, const struct 
 	return mismatch(dtype, json);
 }
 
-int dtype_parse_fill(const struct dtype *dtype, int zarr_format, const struct json *json, uint8_t *ret_bytes,
-					 bool *ret_undefined)
+int dtype_make_fill(const struct dtype *dtype, int zarr_format, const struct json *json, uint8_t **ret_bytes,
+					bool *ret_undefined)
 {
 	bool undefined = !json || json_type(json) == JSON_NULL;
-	autofree uint8_t *bytes = calloc(1, dtype->size);
+	/* Only what is not zero is written: a short document with large elements then takes no memory for them. */
+	uint8_t *bytes = calloc(1, dtype->size);
 	if (!bytes)
 		return err_set(ENOMEM, "fill_value: no memory");
 	/* NCZarr 4.8 wrapped the value in a list. */
@@ -253,11 +254,23 @@ int dtype_parse_fill(const struct dtype *dtype, int zarr_format, const struct js
 	if (!undefined && zarr_format == 2 && !is_list && json_type(json) == JSON_ARRAY && json_count(json) == 1)
 		json = json_first(json);
 	int rc = undefined ? 0 : parse_value(dtype, zarr_format, json, bytes);
-	if (rc)
+	if (rc) {
+		free(bytes);
 		return rc;
-	memcpy(ret_bytes, bytes, dtype->size);
+	}
+	*ret_bytes = bytes;
 	*ret_undefined = undefined;
 	return 0;
+}
+
+int dtype_parse_fill(const struct dtype *dtype, int zarr_format, const struct json *json, uint8_t *ret_bytes,
+					 bool *ret_undefined)
+{
+	autofree uint8_t *bytes = NULL;
+	int rc = dtype_make_fill(dtype, zarr_format, json, &bytes, ret_undefined);
+	if (!rc)
+		memcpy(ret_bytes, bytes, dtype->size);
+	return rc;
 }
 
 static void print_byte_list(struct str *str, const uint8_t *bytes, size_t size)

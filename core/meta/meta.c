@@ -116,10 +116,7 @@ int meta_count_elements(struct array_meta *meta)
 
 int meta_parse_fill(struct array_meta *meta, const struct json *json)
 {
-	meta->fill_value = malloc(meta->dtype.size);
-	if (!meta->fill_value)
-		return err_set(ENOMEM, "fill_value: no memory");
-	return dtype_parse_fill(&meta->dtype, meta->zarr_format, json, meta->fill_value, &meta->fill_undefined);
+	return dtype_make_fill(&meta->dtype, meta->zarr_format, json, &meta->fill_value, &meta->fill_undefined);
 }
 
 int codec_list_add(struct codec_list *list, const char *name, const struct json *config, const char *where_fmt, ...)

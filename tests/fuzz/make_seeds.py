@@ -169,6 +169,7 @@ def meta_seeds():
     yield seed("v3-keys", 1, meta_v3().replace(b'"default"', b'"v2","configuration":{"separator":"/"}'))
     for store in ("zarr3-v3-i2-tile-shard-gzip-nested-24", "tree-v3-consolidated", "unknown-codec"):
         yield seed("v3-" + store, 1, compact(json.loads((STORES / (store + ".zarr") / "zarr.json").read_bytes())))
+    yield seed("v2-large-elements", 2, meta_v2("|S1048576", ""))
     chain = {"compressor": {"id": "zlib", "level": 1}, "filters": [{"id": "crc32c"}], "order": "F"}
     yield seed("v2-chain", 2, meta_v2(**chain, dimension_separator="/"), b' {"a": 1}\n')
     v2_fills = {"|b1": 1, ">i2": "-3", "<u4": [7], "<f2": "NaN", ">c16": 1.5, "|S3": "YWI=", "|V2": "AAE=", "<U2": "ab",
