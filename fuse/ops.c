@@ -171,9 +171,9 @@ static void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 
 static void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
-	(void)ino;
+	/* what a failing store left out of a listing, or showed as broken, is asked for again */
 	fi->cache_readdir = 1;
-	fi->keep_cache = 1;
+	fi->keep_cache = fs_directory_is_settled(context_of(req)->fs, ino);
 	fuse_reply_open(req, fi);
 }
 

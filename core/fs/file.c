@@ -45,11 +45,29 @@ static void warn_of_small_cache(struct fs *fs, const struct inode *inode, const 
 	}
 }
 
+/*
+ * A node that the store failed to give is shown as a broken one, and the kernel keeps such entries. When the store answers
+ * now, the name means another inode: -ESTALE makes the kernel look it up again.
+ */
+static int check_broken(struct fs *fs, struct node *node, enum store_how how)
+{
+	struct node *now;
+	if (node->kind != NODE_BROKEN || !node->parent)
+		return 0;
+	int rc = node_child(fs->hierarchy, node->parent, node->name, how, &now);
+	if (rc == -EAGAIN)
+		return rc;
+	if (rc == -ENOENT || (!rc && now != node))
+		return err_set(ESTALE, "the store, which had failed, has answered: to be looked up again");
+	return 0;
+}
+
 int fs_file_open(struct fs *fs, uint64_t handle, bool once, enum store_how how, struct fs_file **ret_file)
 {
 	struct inode inode;
-	(void)how;
 	int rc = inode_table_copy(fs->inodes, handle, &inode);
+	if (!rc && inode.kind == INODE_VIEW)
+		rc = check_broken(fs, inode.node, how);
 	if (rc)
 		return rc;
 	struct fs_file *file = calloc(1, sizeof(*file));

@@ -304,13 +304,24 @@ static bool is_hidden_by_node(const struct listing *listing, const char *name)
 	return false;
 }
 
+/* A look-up of that name finds our own directory. */
+static bool is_hidden_by_control(struct fs *fs, const struct node *node)
+{
+	if (node->parent != hierarchy_root(fs->hierarchy) || strcmp(node->name, CONTROL_NAME))
+		return false;
+	log_limited(LOG_LEVEL_WARN, "name", node->path, "%s: hidden: the name is taken", node->path);
+	return true;
+}
+
 /* Slot 0 of a child is the directory, slot i + 1 its view of row i. 1 emitted or none, 0 full, -errno. */
 static int emit_slot(struct listing *listing, struct node *node, int slot, uint64_t next_cookie)
 {
 	struct fs *fs = listing->fs;
 	const char *shown = shown_name(fs, node);
+	if (!slot && (!is_directory(node) || is_hidden_by_control(fs, node)))
+		return 1;
 	if (!slot)
-		return is_directory(node) ? emit_inode(listing, shown, INODE_DIRECTORY, node, NULL, next_cookie) : 1;
+		return emit_inode(listing, shown, INODE_DIRECTORY, node, NULL, next_cookie);
 	const struct view_ops *ops = view_row(slot - 1);
 	if (!(fs->listed >> (slot - 1) & 1) || view_supports(ops, node))
 		return 1;
@@ -329,9 +340,14 @@ static int emit_slot(struct listing *listing, struct node *node, int slot, uint6
 static int emit_dots(struct listing *listing, const struct inode *directory, uint64_t cookie)
 {
 	static const char *const names[] = {".", ".."};
+	struct inode parent = *directory;
+	if (parent.node && parent.node->parent)
+		parent.node = parent.node->parent;
+	if (parent.kind == INODE_CONTROL)
+		parent = (struct inode){.kind = INODE_DIRECTORY, .node = hierarchy_root(listing->fs->hierarchy)};
 	for (; cookie < ARRAY_LEN(names); cookie++) {
 		struct fs_attr attr;
-		fill_attr(directory, &attr);
+		fill_attr(cookie ? &parent : directory, &attr);
 		attr.handle = 0;
 		if (!listing->emit(listing->arg, names[cookie], &attr, cookie + 1))
 			return 0;
@@ -372,6 +388,23 @@ int fs_readdir(struct fs *fs, uint64_t handle, uint64_t cookie, bool plus, enum 
 	return MIN(rc, 0);
 }
 
+bool fs_directory_is_settled(struct fs *fs, uint64_t handle)
+{
+	struct inode inode;
+	struct node *const *nodes;
+	size_t n;
+	if (inode_table_copy(fs->inodes, handle, &inode))
+		return false;
+	if (inode.kind != INODE_DIRECTORY)
+		return true;
+	if (children(fs, inode.node, STORE_TRY, &nodes, &n))
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (nodes[i]->kind == NODE_BROKEN)
+			return false;
+	return true;
+}
+
 char *fs_path(struct fs *fs, uint64_t handle)
 {
 	struct inode inode;
@@ -380,9 +413,9 @@ char *fs_path(struct fs *fs, uint64_t handle)
 	if (inode_table_copy(fs->inodes, handle, &inode))
 		return strdup("?");
 	if (inode.kind == INODE_CONTROL || inode.kind == INODE_STATS)
-		str_append(&str, inode.kind == INODE_STATS ? CONTROL_NAME "/" STATS_NAME : CONTROL_NAME);
+		str_append(&str, inode.kind == INODE_STATS ? "/" CONTROL_NAME "/" STATS_NAME : "/" CONTROL_NAME);
 	else
-		str_append(&str, *inode.node->path || !inode.ops ? inode.node->path : shown_name(fs, inode.node));
+		str_appendf(&str, "/%s", *inode.node->path || !inode.ops ? inode.node->path : shown_name(fs, inode.node));
 	if (inode.ops)
 		str_appendf(&str, ".%s", view_suffix(inode.ops));
 	return str_take(&str, &text) ? NULL : text;

@@ -55,8 +55,14 @@ int fs_readdir(struct fs *fs, uint64_t handle, uint64_t cookie, bool plus, enum 
 			   bool (*emit)(void *arg, const char *name, const struct fs_attr *attr, uint64_t next_cookie), void *arg);
 
 /*
- * Opens a data file: ENOTSUP, EIO, EFBIG with the reason when it cannot be served. `once`: what is read is not asked for again soon
- * (see readahead_new).
+ * Whether a directory's listing stays as it is: known, and without broken nodes, which the store may only have failed to
+ * give. Never waits.
+ */
+bool fs_directory_is_settled(struct fs *fs, uint64_t handle);
+
+/*
+ * Opens a data file: ENOTSUP, EIO, EFBIG with the reason when it cannot be served; ESTALE: look the name up again. `once`:
+ * what is read is not asked for again soon (see readahead_new).
  */
 int fs_file_open(struct fs *fs, uint64_t handle, bool once, enum store_how how, struct fs_file **ret_file);
 struct fs_file *fs_file_ref(struct fs_file *file);

@@ -56,7 +56,8 @@ char *fixture_document(struct fixture *fixture)
 	autofree char *fill_text = dtype_print_fill(&dtype, fill);
 	str_append(&str, "{\"zarr_format\":3,\"node_type\":\"array\",\"shape\":[");
 	append_list(&str, fixture->shape, fixture->ndim);
-	str_appendf(&str, "],\"data_type\":\"%s\",\"chunk_grid\":{\"name\":\"regular\",\"configuration\":{\"chunk_shape\":[",
+	str_appendf(&str,
+				"],\"data_type\":\"%s\",\"chunk_grid\":{\"name\":\"regular\",\"configuration\":{\"chunk_shape\":[",
 				dtype_of(fixture));
 	append_list(&str, fixture->chunk, fixture->ndim);
 	str_appendf(&str, "]}},\"chunk_key_encoding\":{\"name\":\"default\"},\"fill_value\":%s,\"codecs\":%s%s}", fill_text,

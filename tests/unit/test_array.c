@@ -15,8 +15,7 @@
 #include "base/err.h"
 #include "store/store_impl.h"
 
-#define SHARDED_2X2(place)                                                                                             \
-	"[" FIXTURE_SHARDING("2,2", FIXTURE_BYTES, FIXTURE_BYTES "," FIXTURE_CRC32C, place) "]"
+#define SHARDED_2X2(place) "[" FIXTURE_SHARDING("2,2", FIXTURE_BYTES, FIXTURE_BYTES "," FIXTURE_CRC32C, place) "]"
 #define SHARDED_CHECKED                                                                                                \
 	"[" FIXTURE_SHARDING("2,2", FIXTURE_BYTES "," FIXTURE_CRC32C, FIXTURE_BYTES "," FIXTURE_CRC32C, "end") "]"
 
@@ -90,8 +89,7 @@ static const struct {
 
 START_TEST(an_array_that_cannot_be_read_is_refused_at_open_with_the_reason)
 {
-	struct fixture fixture = {
-		.path = "a", .ndim = 2, .shape = {8, 8}, .chunk = {4, 4}, .codecs = refusals[_i].codecs};
+	struct fixture fixture = {.path = "a", .ndim = 2, .shape = {8, 8}, .chunk = {4, 4}, .codecs = refusals[_i].codecs};
 	fixture_env_open(&env, &(struct fixture_limits){.max_chunk = refusals[_i].max_chunk});
 	autofree char *document = fixture_document(&fixture);
 	fixture_put_text(env.env.store, "a/zarr.json", document);
@@ -106,7 +104,8 @@ START_TEST(an_array_that_cannot_be_read_is_refused_at_open_with_the_reason)
 END_TEST
 
 #define INNER_ZSTD FIXTURE_BYTES "," FIXTURE_ZSTD
-#define NESTED FIXTURE_SHARDING("4,8", FIXTURE_SHARDING("2,4", INNER_ZSTD, FIXTURE_BYTES, "end"), FIXTURE_BYTES, "start")
+#define NESTED                                                                                                         \
+	FIXTURE_SHARDING("4,8", FIXTURE_SHARDING("2,4", INNER_ZSTD, FIXTURE_BYTES, "end"), FIXTURE_BYTES, "start")
 #define NESTED_TRANSPOSED                                                                                              \
 	FIXTURE_SHARDING("4,8", FIXTURE_TRANSPOSE("1,0") "," FIXTURE_SHARDING("4,2", INNER_ZSTD, FIXTURE_BYTES, "end"),    \
 					 FIXTURE_BYTES, "end")
@@ -131,8 +130,7 @@ static const struct {
 
 START_TEST(the_read_unit_is_the_smallest_piece_that_is_decoded_by_itself)
 {
-	struct fixture fixture = {
-		.path = "a", .ndim = 2, .shape = {20, 30}, .chunk = {8, 16}, .codecs = units[_i].codecs};
+	struct fixture fixture = {.path = "a", .ndim = 2, .shape = {20, 30}, .chunk = {8, 16}, .codecs = units[_i].codecs};
 	open_env();
 	open_array(&fixture);
 	ck_assert_int_eq(array.array->n_levels, units[_i].levels);
@@ -149,8 +147,7 @@ END_TEST
 START_TEST(one_element_of_a_sharded_array_costs_the_index_and_one_inner_chunk)
 {
 	/* 4 x 4 inner chunks of 8 bytes; an index entry has 16 bytes, its checksum 4 */
-	struct fixture fixture = {
-		.path = "a", .ndim = 2, .shape = {16, 16}, .chunk = {8, 8}, .codecs = SHARDED_2X2("end")};
+	struct fixture fixture = {.path = "a", .ndim = 2, .shape = {16, 16}, .chunk = {8, 8}, .codecs = SHARDED_2X2("end")};
 	const uint64_t index_bytes = 16 * 16 + 4, inner_bytes = 8;
 	open_env();
 	open_array(&fixture);
@@ -170,13 +167,13 @@ END_TEST
 
 START_TEST(one_element_below_two_shardings_costs_two_indexes_and_one_inner_chunk)
 {
-	struct fixture fixture = {.path = "a",
-							  .ndim = 2,
-							  .shape = {16, 16},
-							  .chunk = {8, 16},
-							  .codecs = "[" FIXTURE_SHARDING(
-								  "4,8", FIXTURE_SHARDING("2,4", FIXTURE_BYTES, FIXTURE_BYTES, "end"), FIXTURE_BYTES,
-								  "start") "]"};
+	struct fixture fixture = {
+		.path = "a",
+		.ndim = 2,
+		.shape = {16, 16},
+		.chunk = {8, 16},
+		.codecs = "[" FIXTURE_SHARDING("4,8", FIXTURE_SHARDING("2,4", FIXTURE_BYTES, FIXTURE_BYTES, "end"),
+									   FIXTURE_BYTES, "start") "]"};
 	open_env();
 	open_array(&fixture);
 	check_well(&fixture, 100, 2);
@@ -214,9 +211,13 @@ END_TEST
 
 START_TEST(a_missing_inner_chunk_costs_the_index_alone)
 {
-	struct fixture fixture = {
-		.path = "a", .ndim = 1, .shape = {32}, .chunk = {16}, .skip_inner = 2, .fill = 7,
-		.codecs = "[" FIXTURE_SHARDING("4", FIXTURE_BYTES, FIXTURE_BYTES, "end") "]"};
+	struct fixture fixture = {.path = "a",
+							  .ndim = 1,
+							  .shape = {32},
+							  .chunk = {16},
+							  .skip_inner = 2,
+							  .fill = 7,
+							  .codecs = "[" FIXTURE_SHARDING("4", FIXTURE_BYTES, FIXTURE_BYTES, "end") "]"};
 	open_env();
 	open_array(&fixture);
 	check_well(&fixture, 8, 8);
@@ -236,8 +237,7 @@ static size_t get_value(const char *key, uint8_t *dst, size_t room)
 }
 
 /* Shards of 2 x 2 inner chunks of 8 + 4 bytes; the index follows at 48. */
-static struct fixture damaged = {
-	.path = "a", .ndim = 2, .shape = {8, 8}, .chunk = {4, 4}, .codecs = SHARDED_CHECKED};
+static struct fixture damaged = {.path = "a", .ndim = 2, .shape = {8, 8}, .chunk = {4, 4}, .codecs = SHARDED_CHECKED};
 
 /* The inner chunks that are read: elements (0, 0), (0, 2), (2, 0), (2, 2) of shard (0, 0), then one of shard (0, 1). */
 static const uint64_t samples[] = {0, 4, 32, 36, 8};
@@ -245,7 +245,7 @@ static const uint64_t samples[] = {0, 4, 32, 36, 8};
 static const struct {
 	size_t at;
 	uint8_t flip;
-	int cut;	   /* bytes */
+	int cut;	  /* bytes */
 	unsigned bad; /* samples that fail, as bits */
 	const char *message;
 } damages[] = {
@@ -366,7 +366,9 @@ START_TEST(a_value_of_another_length_is_EIO)
 		const char *codecs;
 		int change; /* bytes */
 	} cuts[] = {
-		{NULL, -1},	 {NULL, -32}, {NULL, 1},
+		{NULL, -1},
+		{NULL, -32},
+		{NULL, 1},
 		{"[" FIXTURE_BYTES "," FIXTURE_CRC32C "]", -1},
 		{"[" FIXTURE_BYTES "," FIXTURE_ZSTD "]", -1},
 		{"[" FIXTURE_BYTES "," FIXTURE_ZSTD "]", 1 << 20},
@@ -557,9 +559,13 @@ END_TEST
 
 /* ------------------------------------------------ open values ------------------------------------------------ */
 
-/* A store whose values open at once but whose reads might wait, as on a disk whose names are cached and data are not. */
+/*
+ * A store whose values open at once but whose reads might wait, as on a disk whose names are cached and data are not, or only
+ * the first `warm` bytes of each value. Byte i of a value is i + 1.
+ */
 struct cold_store {
 	struct store store;
+	size_t size, warm;
 	atomic_int open, most_open;
 };
 
@@ -568,7 +574,7 @@ static int cold_open_value(struct store *store, const char *key, enum store_how 
 	struct cold_store *cold = container_of(store, struct cold_store, store);
 	struct value *value = calloc(1, sizeof(*value));
 	ck_assert(key && value);
-	value->info = (struct value_info){.size = 2, .version = 1, .ranges_cheap = true};
+	value->info = (struct value_info){.size = cold->size, .version = 1, .ranges_cheap = true};
 	int now = atomic_fetch_add(&cold->open, 1) + 1, most = atomic_load(&cold->most_open);
 	while (now > most && !atomic_compare_exchange_weak(&cold->most_open, &most, now))
 		;
@@ -576,13 +582,17 @@ static int cold_open_value(struct store *store, const char *key, enum store_how 
 	return 0;
 }
 
-static int cold_read(struct value *value, uint64_t offset, void *dst, size_t size, enum store_how how,
-					 size_t *ret_size)
+static int cold_read(struct value *value, uint64_t offset, void *dst, size_t size, enum store_how how, size_t *ret_size)
 {
-	if (how == STORE_TRY)
+	size_t warm = container_of(value->store, struct cold_store, store)->warm;
+	if (how == STORE_TRY && offset >= warm)
 		return -EAGAIN;
-	nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
-	memset(dst, 1, size);
+	if (how == STORE_TRY)
+		size = MIN(size, warm - offset);
+	else
+		nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
+	for (size_t i = 0; i < size; i++)
+		((uint8_t *)dst)[i] = (uint8_t)(offset + i + 1);
 	*ret_size = size;
 	return 0;
 }
@@ -604,35 +614,56 @@ static const struct store_ops cold_ops = {.scheme = "cold",
 										  .read = cold_read,
 										  .close_value = cold_close_value};
 
+static struct cold_store *cold;
+
+/* `array` becomes one of a cold store, of uint8 elements. */
+static void open_cold(size_t elements, size_t chunk, size_t warm)
+{
+	struct fixture fixture = {.path = "a", .dtype = "uint8", .ndim = 1, .shape = {elements}, .chunk = {chunk}};
+	autofree char *document = fixture_document(&fixture);
+	fixture_env_open(&env, &(struct fixture_limits){.width = 2});
+	cold = calloc(1, sizeof(*cold));
+	ck_assert(cold && !store_init(&cold->store, &cold_ops, "cold://a"));
+	cold->size = chunk;
+	cold->warm = warm;
+	struct array_env inside = env.env;
+	inside.store = &cold->store;
+	array = (struct fixture_array){.env = &env};
+	ck_assert_int_eq(meta_parse_v3(document, strlen(document), &array.meta), 0);
+	ck_assert_int_eq(array_open(&inside, "a", array.meta.array, &array.array), 0);
+	ck_assert(layout_init(&array.layout, 1, fixture.shape, 1));
+}
+
+static void close_cold(void)
+{
+	close_all();
+	ck_assert_int_eq(atomic_load(&cold->open), 0);
+	store_close(&cold->store);
+}
+
 START_TEST(a_chunk_that_waits_for_a_fetch_slot_holds_no_value_open)
 {
-	enum { CHUNKS = 500, SLOTS = 2 };
-	static uint8_t got[2 * CHUNKS];
-	struct cold_store *cold = calloc(1, sizeof(*cold));
-	struct fixture fixture = {.path = "a", .ndim = 1, .shape = {CHUNKS}, .chunk = {1}};
-	struct fixture_env outer;
-	fixture_env_open(&outer, &(struct fixture_limits){.width = SLOTS});
-	autofree char *document = fixture_document(&fixture);
-	ck_assert_int_eq(store_init(&cold->store, &cold_ops, "cold://a"), 0);
-	struct array_env inside = outer.env;
-	inside.store = &cold->store;
-	struct node_meta meta;
-	struct array *opened;
-	ck_assert_int_eq(meta_parse_v3(document, strlen(document), &meta), 0);
-	ck_assert_int_eq(array_open(&inside, "a", meta.array, &opened), 0);
-	struct fixture_array cold_array = {.env = &outer, .array = opened};
-	ck_assert(layout_init(&cold_array.layout, 1, fixture.shape, 2));
-	ck_assert_int_eq(fixture_read(&cold_array, 0, sizeof(got), got, NULL), 0);
+	static uint8_t got[500];
+	open_cold(sizeof(got), 1, 0);
+	ck_assert_int_eq(read_one(0, got, sizeof(got)), 0);
 	for (size_t i = 0; i < sizeof(got); i++)
 		ck_assert_int_eq(got[i], 1);
-	/* one for each thread that reads, and no more */
-	ck_assert_int_le(atomic_load(&cold->most_open), 2 * SLOTS + 1);
-	fixture_env_settle(&outer);
-	array_close(opened);
-	ck_assert_int_eq(atomic_load(&cold->open), 0);
-	node_meta_finish(&meta);
-	fixture_env_close(&outer);
-	store_close(&cold->store);
+	/* one for each thread that reads, and no more: two of each lane, and the caller */
+	ck_assert_int_le(atomic_load(&cold->most_open), 2 + 2 + 1);
+	close_cold();
+}
+END_TEST
+
+START_TEST(a_chunk_that_came_half_when_it_was_tried_is_whole)
+{
+	uint8_t got[100];
+	for (size_t warm = 0; warm <= 10; warm++) {
+		open_cold(sizeof(got), 10, warm);
+		ck_assert_int_eq(read_one(0, got, sizeof(got)), 0);
+		for (size_t i = 0; i < sizeof(got); i++)
+			ck_assert_int_eq(got[i], i % 10 + 1);
+		close_cold();
+	}
 }
 END_TEST
 
@@ -641,8 +672,7 @@ static Suite *array_suite(void)
 	Suite *suite = suite_create("array");
 	TCase *tcase = tcase_create("array");
 	tcase_set_timeout(tcase, 120);
-	tcase_add_loop_test(tcase, an_array_that_cannot_be_read_is_refused_at_open_with_the_reason, 0,
-						ARRAY_LEN(refusals));
+	tcase_add_loop_test(tcase, an_array_that_cannot_be_read_is_refused_at_open_with_the_reason, 0, ARRAY_LEN(refusals));
 	tcase_add_loop_test(tcase, the_read_unit_is_the_smallest_piece_that_is_decoded_by_itself, 0, ARRAY_LEN(units));
 	tcase_add_test(tcase, one_element_of_a_sharded_array_costs_the_index_and_one_inner_chunk);
 	tcase_add_test(tcase, one_element_below_two_shardings_costs_two_indexes_and_one_inner_chunk);
@@ -658,6 +688,7 @@ static Suite *array_suite(void)
 	tcase_add_test(tcase, an_array_whose_reads_all_hang_is_given_up_and_its_neighbour_is_served);
 	tcase_add_test(tcase, a_sharded_array_whose_indexes_hang_is_given_up_too);
 	tcase_add_test(tcase, a_chunk_that_waits_for_a_fetch_slot_holds_no_value_open);
+	tcase_add_test(tcase, a_chunk_that_came_half_when_it_was_tried_is_whole);
 	suite_add_tcase(suite, tcase);
 	return suite;
 }

@@ -75,9 +75,9 @@ static const struct fixture fixtures[] = {
 	 .ndim = 2,
 	 .shape = {30, 30},
 	 .chunk = {16, 24},
-	 .codecs = "[" FIXTURE_SHARDING("8,12",
-									FIXTURE_TRANSPOSE("1,0") "," FIXTURE_SHARDING("4,2", ZSTD, CRC_INDEX, "end"),
-									FIXTURE_BYTES, "end") "]"},
+	 .codecs =
+		 "[" FIXTURE_SHARDING("8,12", FIXTURE_TRANSPOSE("1,0") "," FIXTURE_SHARDING("4,2", ZSTD, CRC_INDEX, "end"),
+							  FIXTURE_BYTES, "end") "]"},
 	{.path = "shard_behind_a_codec",
 	 .ndim = 2,
 	 .shape = {30, 20},
@@ -135,18 +135,18 @@ static void check_all(uint64_t *state, int rounds)
 	}
 }
 
-/* What all that is reserved and kept comes to; entries have a small charge of their own. */
+/* At most one chunk, the largest of all, is over a budget that is smaller. */
 static void check_budget(uint64_t cache_bytes)
 {
-	ck_assert_uint_le(cache_used(env.env.cache), MAX(cache_bytes, 1 << 20));
+	ck_assert_uint_le(cache_used(env.env.cache), MAX(cache_bytes, 4096));
 }
 
 static const struct fixture_limits environments[] = {
 	{.width = 0},
 	{.width = 2},
-	{.width = 0, .cache_bytes = 1},		   /* less than any chunk */
+	{.width = 0, .cache_bytes = 1}, /* less than any chunk */
 	{.width = 2, .cache_bytes = 1},
-	{.width = 2, .cache_bytes = 4000},	   /* a few chunks of the small ones */
+	{.width = 2, .cache_bytes = 4000}, /* a few chunks of the small ones */
 	{.width = 2, .max_indexes = 1},
 };
 
@@ -155,7 +155,7 @@ START_TEST(every_range_is_what_a_loop_over_the_elements_gives)
 	uint64_t state = test_seed();
 	open_all(&environments[_i]);
 	check_all(&state, 60);
-	check_budget(environments[_i].cache_bytes);
+	check_budget(environments[_i].cache_bytes ? environments[_i].cache_bytes : 1 << 20);
 	close_all();
 }
 END_TEST

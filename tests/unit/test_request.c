@@ -161,6 +161,7 @@ START_TEST(the_deadline_answers_while_parts_are_open_and_the_last_part_releases)
 	struct noted noted;
 	uint64_t timeouts = stats_get(timeouts), detached = stats_get(detached);
 	note(&noted, deadlines, 2);
+	sleep_us(20000); /* the deadlines' thread sleeps, because there are none */
 	request_arm(&noted.request);
 	end_part(&noted, 0, NULL);
 	ck_assert(until(atomic_load(&noted.completed)));
@@ -182,7 +183,7 @@ END_TEST
 
 START_TEST(the_deadline_leaves_alone_what_ended_in_time)
 {
-	struct deadlines *deadlines = make_deadlines(20 * MS);
+	struct deadlines *deadlines = make_deadlines(200 * MS);
 	struct noted noted;
 	uint64_t timeouts = stats_get(timeouts);
 	note(&noted, deadlines, 1);
@@ -190,7 +191,7 @@ START_TEST(the_deadline_leaves_alone_what_ended_in_time)
 	end_part(&noted, 0, NULL);
 	end_part(&noted, -EIO, "in time");
 	check_release(&noted);
-	sleep_us(40000);
+	sleep_us(300000);
 	check_answer(&noted, -EIO, "in time");
 	check_release(&noted);
 	ck_assert_uint_eq(stats_get(timeouts), timeouts);
@@ -218,7 +219,7 @@ END_TEST
 
 START_TEST(the_clock_is_started_once)
 {
-	struct deadlines *deadlines = make_deadlines(30 * MS);
+	struct deadlines *deadlines = make_deadlines(200 * MS);
 	struct noted twice, other;
 	uint64_t detached = stats_get(detached);
 	note(&twice, deadlines, 1);
@@ -230,8 +231,8 @@ START_TEST(the_clock_is_started_once)
 	end_part(&twice, 0, NULL);
 	end_part(&twice, 0, NULL);
 	ck_assert(until(atomic_load(&other.completed)));
-	check_answer(&other, -ETIMEDOUT, "the store did not answer within 0.03 s");
-	sleep_us(40000);
+	check_answer(&other, -ETIMEDOUT, "the store did not answer within 0.2 s");
+	sleep_us(300000);
 	check_answer(&twice, 0, "");
 	check_release(&twice);
 	ck_assert_uint_eq(stats_get(detached), detached + 2);
@@ -353,8 +354,8 @@ static const struct {
 	{0, 0, 0, 0, "before"},
 	{0, 3000, 0, 0, "before"},
 	{0, 3000, -EIO, -EIO, "what the part says"},
-	{5 * MS, 100000, -EIO, -ETIMEDOUT, "the store did not answer within 0.005 s"},
-	{5 * MS, 100000, 0, -ETIMEDOUT, "the store did not answer within 0.005 s"},
+	{5 * MS, 300000, -EIO, -ETIMEDOUT, "the store did not answer within 0.005 s"},
+	{5 * MS, 300000, 0, -ETIMEDOUT, "the store did not answer within 0.005 s"},
 };
 
 START_TEST(a_waited_request_gives_its_result_and_message_to_the_thread_that_waits)
