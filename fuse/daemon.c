@@ -103,8 +103,9 @@ void daemon_detach(bool has_log)
 		openlog("zarrfs", LOG_PID, LOG_DAEMON);
 		log_set_sink(to_syslog, NULL);
 	}
+	/* the store and the mount point are open or absolute by now; their file systems stay free to be unmounted */
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	if (null < 0)
+	if (chdir("/") || null < 0)
 		return;
 	for (int fd = 0; fd < 3; fd++)
 		dup2(null, fd);

@@ -18,7 +18,7 @@ void daemon_report(int fd, int rc);
 /* Sends log lines to the end of `log_file`. Before the outcome is reported, so that the parent learns of a failure. */
 int daemon_open_log(const char *log_file);
 
-/* Leaves the caller's terminal: standard streams to /dev/null; the log, unless it has a file, to syslog. */
+/* Leaves the caller's terminal and directory: standard streams to /dev/null; the log, unless it has a file, to syslog. */
 void daemon_detach(bool has_log);
 
 #endif

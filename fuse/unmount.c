@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -145,6 +146,13 @@ static int check_store(const char *mountpoint, const char *url, const char *path
 	return 0;
 }
 
+/* Whether a mount's process is gone. stat(2) may be answered from the kernel's cache; statfs(2) never is. */
+static bool is_dead(const char *path)
+{
+	struct statvfs st;
+	return statvfs(path, &st) && errno == ENOTCONN;
+}
+
 int mountpoint_prepare(const char *mountpoint, const char *url, char **ret_path)
 {
 	struct stat st;
@@ -152,7 +160,7 @@ int mountpoint_prepare(const char *mountpoint, const char *url, char **ret_path)
 	if (!path)
 		return err_set(errno == ENOENT ? ENOTDIR : errno, "%s: %s", mountpoint, strerror(errno));
 	int rc = 0;
-	if (stat(path, &st) && errno == ENOTCONN && is_ours(path))
+	if (is_ours(path) && is_dead(path))
 		unmount(path, true);
 	if (stat(path, &st)) {
 		/* ENOENT is kept for "not a Zarr store" */

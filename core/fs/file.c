@@ -18,6 +18,8 @@ struct fs_file {
 	char *text;
 	uint64_t size; /* bytes */
 	struct readahead *readahead;
+	struct fs *fs;
+	struct fs_file *prev, *next;
 };
 
 static int print_stats(struct fs *fs, char **ret_text)
@@ -62,6 +64,39 @@ static int check_broken(struct fs *fs, struct node *node, enum store_how how)
 	return 0;
 }
 
+static void add_file(struct fs *fs, struct fs_file *file)
+{
+	autolock(&fs->files_lock);
+	file->fs = fs;
+	file->next = fs->files;
+	if (file->next)
+		file->next->prev = file;
+	fs->files = file;
+}
+
+static int open_content(struct fs *fs, const struct inode *inode, bool once, struct fs_file *file)
+{
+	int rc;
+	switch (inode->kind) {
+	case INODE_VIEW:
+		rc = view_open(fs->hierarchy, inode->node, inode->ops, &file->view);
+		if (!rc)
+			rc = readahead_new(once, &file->readahead);
+		if (rc)
+			return rc;
+		file->size = file->view->size;
+		warn_of_small_cache(fs, inode, file->view);
+		return 0;
+	case INODE_STATS:
+		rc = print_stats(fs, &file->text);
+		if (!rc)
+			file->size = strlen(file->text);
+		return rc;
+	default:
+		return err_set(EISDIR, "is a directory");
+	}
+}
+
 int fs_file_open(struct fs *fs, uint64_t handle, bool once, enum store_how how, struct fs_file **ret_file)
 {
 	struct inode inode;
@@ -74,19 +109,8 @@ int fs_file_open(struct fs *fs, uint64_t handle, bool once, enum store_how how, 
 	if (!file)
 		return err_set(ENOMEM, "no memory for an open file");
 	atomic_init(&file->refs, 1);
-	if (inode.kind == INODE_VIEW) {
-		rc = view_open(fs->hierarchy, inode.node, inode.ops, &file->view);
-		if (!rc)
-			rc = readahead_new(once, &file->readahead);
-		file->size = rc ? 0 : file->view->size;
-		if (!rc)
-			warn_of_small_cache(fs, &inode, file->view);
-	} else if (inode.kind == INODE_STATS) {
-		rc = print_stats(fs, &file->text);
-		file->size = rc ? 0 : strlen(file->text);
-	} else {
-		rc = err_set(EISDIR, "is a directory");
-	}
+	add_file(fs, file);
+	rc = open_content(fs, &inode, once, file);
 	if (rc) {
 		fs_file_unref(file);
 		return rc;
@@ -101,14 +125,33 @@ struct fs_file *fs_file_ref(struct fs_file *file)
 	return file;
 }
 
-void fs_file_unref(struct fs_file *file)
+static void free_file(struct fs_file *file)
 {
-	if (!file || atomic_fetch_sub(&file->refs, 1) != 1)
-		return;
 	readahead_free(file->readahead);
 	view_close(file->view);
 	free(file->text);
 	free(file);
+}
+
+void fs_file_unref(struct fs_file *file)
+{
+	if (!file || atomic_fetch_sub(&file->refs, 1) != 1)
+		return;
+	pthread_mutex_lock(&file->fs->files_lock);
+	*(file->prev ? &file->prev->next : &file->fs->files) = file->next;
+	if (file->next)
+		file->next->prev = file->prev;
+	pthread_mutex_unlock(&file->fs->files_lock);
+	free_file(file);
+}
+
+void fs_close_files(struct fs *fs)
+{
+	while (fs->files) {
+		struct fs_file *file = fs->files;
+		fs->files = file->next;
+		free_file(file);
+	}
 }
 
 bool fs_file_is_volatile(const struct fs_file *file)

@@ -105,6 +105,7 @@ int fs_open(const struct fs_options *options, struct fs **ret_fs)
 	if (!fs)
 		return err_set(ENOMEM, "no memory for a file system");
 	fs->env.store = options->store;
+	pthread_mutex_init(&fs->files_lock, NULL);
 	int rc = open_parts(fs, options);
 	if (rc) {
 		struct err_text message;
@@ -123,12 +124,14 @@ void fs_close(struct fs *fs)
 		return;
 	pool_free(fs->env.pool);
 	deadlines_free(fs->deadlines);
+	fs_close_files(fs);
 	if (fs->hierarchy)
 		hierarchy_close(fs->hierarchy);
 	cache_free(fs->env.cache);
 	if (fs->env.store)
 		store_close(fs->env.store);
 	inode_table_free(fs->inodes);
+	pthread_mutex_destroy(&fs->files_lock);
 	free(fs);
 }
 
