@@ -30,6 +30,7 @@ struct cache {
 	struct stripe stripes[STRIPES + 1];
 	struct budget budget;
 	unsigned max_indexes;
+	uint64_t patience_ns; /* 0: endless */
 	atomic_uint next_victim;
 	_Atomic uint64_t next_owner;
 };
@@ -63,6 +64,11 @@ int cache_new(uint64_t budget_bytes, unsigned max_indexes, struct cache **ret_ca
 	cache->max_indexes = MAX(max_indexes, 1);
 	*ret_cache = cache;
 	return 0;
+}
+
+void cache_set_patience(struct cache *cache, uint64_t patience_ns)
+{
+	cache->patience_ns = patience_ns;
 }
 
 void cache_free(struct cache *cache)
@@ -158,8 +164,23 @@ static void add_waiter(struct entry *entry, struct cache_waiter *waiter)
 	entry->waiters = waiter;
 }
 
+/* Who comes now would wait in vain, and hold memory meanwhile: the kernel asks twice for a page that fails. */
+static bool is_overdue(const struct cache *cache, const struct entry *entry)
+{
+	return cache->patience_ns && now_ns() - entry->since_ns >= cache->patience_ns;
+}
+
+static enum cache_answer begin_load(const struct cache *cache, struct entry *entry, bool ahead)
+{
+	entry->since_ns = cache->patience_ns ? now_ns() : 0;
+	entry->ahead = ahead;
+	stats_add(ahead_loads, ahead);
+	stats_add(cache_misses, !ahead && entry->key.level == 0);
+	return CACHE_LOAD;
+}
+
 /* *ret_uncharged: what the entry was charged until now, if it is loaded again. */
-static enum cache_answer answer_entry(struct stripe *stripe, struct entry *entry, bool ahead,
+static enum cache_answer answer_entry(const struct cache *cache, struct stripe *stripe, struct entry *entry, bool ahead,
 									  struct cache_waiter *waiter, struct buf **ret_buf, int *ret_rc,
 									  uint64_t *ret_uncharged)
 {
@@ -174,6 +195,10 @@ static enum cache_answer answer_entry(struct stripe *stripe, struct entry *entry
 		*ret_buf = entry->buf ? buf_ref(entry->buf) : NULL;
 		return CACHE_HIT;
 	case ENTRY_LOADING:
+		if (is_overdue(cache, entry)) {
+			*ret_rc = err_set(ETIMEDOUT, "the store has not answered for %.3g s", (double)cache->patience_ns / 1e9);
+			return CACHE_FAILED;
+		}
 		add_waiter(entry, waiter);
 		if (!ahead) {
 			stats_add(cache_joins, 1);
@@ -193,29 +218,23 @@ static enum cache_answer answer_entry(struct stripe *stripe, struct entry *entry
 	}
 	*ret_uncharged = entry->charge;
 	stripe_begin_load(stripe, entry);
-	entry->ahead = ahead;
-	stats_add(ahead_loads, ahead);
-	stats_add(cache_misses, !ahead && entry->key.level == 0);
-	return CACHE_LOAD;
+	return begin_load(cache, entry, ahead);
 }
 
-static enum cache_answer find_or_insert(struct stripe *stripe, const struct cache_key *key, uint64_t hash, bool ahead,
-										struct cache_waiter *waiter, struct buf **ret_buf, int *ret_rc,
-										uint64_t *ret_uncharged)
+static enum cache_answer find_or_insert(const struct cache *cache, struct stripe *stripe, const struct cache_key *key,
+										uint64_t hash, bool ahead, struct cache_waiter *waiter, struct buf **ret_buf,
+										int *ret_rc, uint64_t *ret_uncharged)
 {
 	autolock(&stripe->lock);
 	struct entry *entry = stripe_find(stripe, key, hash);
 	if (entry)
-		return answer_entry(stripe, entry, ahead, waiter, ret_buf, ret_rc, ret_uncharged);
+		return answer_entry(cache, stripe, entry, ahead, waiter, ret_buf, ret_rc, ret_uncharged);
 	entry = stripe_insert(stripe, key, hash);
 	if (!entry) {
 		*ret_rc = err_set(ENOMEM, "no memory for a cache entry");
 		return CACHE_FAILED;
 	}
-	entry->ahead = ahead;
-	stats_add(ahead_loads, ahead);
-	stats_add(cache_misses, !ahead && key->level == 0);
-	return CACHE_LOAD;
+	return begin_load(cache, entry, ahead);
 }
 
 enum cache_answer cache_get(struct cache *cache, struct cache_key key, bool ahead, struct cache_waiter *waiter,
@@ -223,7 +242,7 @@ enum cache_answer cache_get(struct cache *cache, struct cache_key key, bool ahea
 {
 	uint64_t hash, uncharged = 0;
 	struct stripe *stripe = stripe_of(cache, &key, &hash);
-	enum cache_answer answer = find_or_insert(stripe, &key, hash, ahead, waiter, ret_buf, ret_rc, &uncharged);
+	enum cache_answer answer = find_or_insert(cache, stripe, &key, hash, ahead, waiter, ret_buf, ret_rc, &uncharged);
 	if (uncharged) {
 		uncharge(cache, uncharged);
 		grant_waiters(cache);

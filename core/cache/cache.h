@@ -33,11 +33,14 @@ enum cache_answer {
 	CACHE_HIT,	  /* *ret_buf: a reference of the caller's, NULL when absent */
 	CACHE_LOAD,	  /* the caller must end it with cache_fill or cache_fail */
 	CACHE_JOINED, /* somebody is loading; the waiter (unless NULL) will be told */
-	CACHE_FAILED, /* *ret_rc: it failed less than a second ago; message in err_message() */
+	CACHE_FAILED, /* *ret_rc: it failed less than a second ago, or is overdue; message in err_message() */
 };
 
 /* -ENOMEM. `max_indexes`: entries of levels above 0 that are kept (each owns an open value); at least 1. */
 int cache_new(uint64_t budget_bytes, unsigned max_indexes, struct cache **ret_cache);
+
+/* Nobody waits for a load that is older: CACHE_FAILED with -ETIMEDOUT. 0: for ever, as at first. Before the first use. */
+void cache_set_patience(struct cache *cache, uint64_t patience_ns);
 
 /* No load and no reservation may be under way. NULL is legal. */
 void cache_free(struct cache *cache);

@@ -31,6 +31,7 @@ struct entry {
 	struct cache_waiter *waiters;
 	int rc;
 	uint64_t failed_until;
+	uint64_t since_ns; /* LOADING: when that began */
 	struct err_text *message;
 };
 

@@ -82,8 +82,10 @@ static int open_parts(struct fs *fs, const struct fs_options *options)
 		rc = inode_table_new(&fs->inodes);
 	if (!rc)
 		rc = cache_new(cache_bytes, max_indexes(), &fs->env.cache);
-	if (!rc)
+	if (!rc) {
+		cache_set_patience(fs->env.cache, options->timeout_ns);
 		rc = make_pool(options, &fs->env.pool);
+	}
 	if (!rc)
 		rc = deadlines_new(options->timeout_ns, &fs->deadlines);
 	if (!rc && !fs->env.store)

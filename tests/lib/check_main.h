@@ -8,15 +8,15 @@
 #include <check.h>
 #include <stdlib.h>
 
-#define CHECK_MAIN(suite_function)                                                                                    \
-	int main(void)                                                                                                    \
-	{                                                                                                                 \
-		SRunner *runner = srunner_create(suite_function());                                                           \
-		srunner_set_fork_status(runner, CK_NOFORK);                                                                   \
-		srunner_run_all(runner, CK_NORMAL);                                                                           \
-		int failed = srunner_ntests_failed(runner);                                                                   \
-		srunner_free(runner);                                                                                         \
-		return failed ? EXIT_FAILURE : EXIT_SUCCESS;                                                                  \
+#define CHECK_MAIN(suite_function)                                                                                     \
+	int main(void)                                                                                                     \
+	{                                                                                                                  \
+		SRunner *runner = srunner_create(suite_function());                                                            \
+		srunner_set_fork_status(runner, CK_NOFORK);                                                                    \
+		srunner_run_all(runner, CK_NORMAL);                                                                            \
+		int failed = srunner_ntests_failed(runner);                                                                    \
+		srunner_free(runner);                                                                                          \
+		return failed ? EXIT_FAILURE : EXIT_SUCCESS;                                                                   \
 	}
 
 #endif

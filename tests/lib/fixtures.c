@@ -248,6 +248,7 @@ void fixture_env_open(struct fixture_env *env, const struct fixture_limits *limi
 	ck_assert_int_eq(cache_new(limits->cache_bytes ? limits->cache_bytes : 1 << 20,
 							   limits->max_indexes ? limits->max_indexes : 256, &env->env.cache),
 					 0);
+	cache_set_patience(env->env.cache, limits->timeout_ns);
 	ck_assert_int_eq(pool_new(&pool, &env->env.pool), 0);
 	ck_assert_int_eq(deadlines_new(limits->timeout_ns, &env->deadlines), 0);
 }

@@ -521,6 +521,31 @@ START_TEST(an_array_whose_reads_all_hang_is_given_up_and_its_neighbour_is_served
 }
 END_TEST
 
+START_TEST(who_asks_for_what_has_hung_for_the_time_out_is_answered_at_once)
+{
+	static struct hanging first, second, third, other;
+	static const char *const chains[] = {NULL, "[" FIXTURE_SHARDING("2", FIXTURE_BYTES, FIXTURE_BYTES, "end") "]"};
+	struct fixture fixture = {.path = "dead", .ndim = 1, .shape = {64}, .chunk = {4}, .codecs = chains[_i]};
+	fixture_env_open(&env, &(struct fixture_limits){.width = 2, .timeout_ns = 300 * MS});
+	open_array(&fixture);
+	set_fault((struct mem_fault){.key_part = "dead", .delay_ms = 600000});
+	start_hanging(&first, &array, 0);
+	nanosleep(&(struct timespec){.tv_nsec = 100 * (long)MS}, NULL);
+	start_hanging(&second, &array, 0);
+	ck_assert_int_eq(atomic_load(&second.rc), 1);
+	ck_assert_int_eq(wait_hanging(&first, 20000 * MS), -ETIMEDOUT);
+	/* the kernel asks again at once; in a sharded array other inner chunks need the same index */
+	start_hanging(&third, &array, 0);
+	ck_assert_int_eq(atomic_load(&third.rc), -ETIMEDOUT);
+	start_hanging(&other, &array, 4);
+	ck_assert_int_eq(wait_hanging(&other, 20000 * MS), -ETIMEDOUT);
+	ck_assert_int_eq(wait_hanging(&second, 20000 * MS), -ETIMEDOUT);
+	fixture_env_settle(&env);
+	ck_assert_int_eq(atomic_load(&hanging_open), 0);
+	close_all();
+}
+END_TEST
+
 START_TEST(a_sharded_array_whose_indexes_hang_is_given_up_too)
 {
 	enum { READS = 2 * STUCK };
@@ -686,6 +711,7 @@ static Suite *array_suite(void)
 	tcase_add_test(tcase, a_value_that_is_read_in_small_pieces_is_whole);
 	tcase_add_test(tcase, a_failure_is_remembered_for_a_second);
 	tcase_add_test(tcase, an_array_whose_reads_all_hang_is_given_up_and_its_neighbour_is_served);
+	tcase_add_loop_test(tcase, who_asks_for_what_has_hung_for_the_time_out_is_answered_at_once, 0, 2);
 	tcase_add_test(tcase, a_sharded_array_whose_indexes_hang_is_given_up_too);
 	tcase_add_test(tcase, a_chunk_that_waits_for_a_fetch_slot_holds_no_value_open);
 	tcase_add_test(tcase, a_chunk_that_came_half_when_it_was_tried_is_whole);
