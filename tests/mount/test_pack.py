@@ -309,8 +309,15 @@ def shim(zarrfs):
     return path
 
 
+def sanitizer_runtime(program):
+    """The address sanitizer wants to be loaded before everything else, also before what is preloaded."""
+    libraries = subprocess.run(["ldd", program], capture_output=True, text=True).stdout
+    return [line.split()[2] for line in libraries.splitlines() if "libasan" in line]
+
+
 def run_shimmed(zarrfs, shim, folder, **variables):
-    environment = {**os.environ, "LD_PRELOAD": shim, **{k: str(v) for k, v in variables.items()}}
+    preloaded = ":".join([*sanitizer_runtime(zarrfs), str(shim)])
+    environment = {**os.environ, "LD_PRELOAD": preloaded, **{k: str(v) for k, v in variables.items()}}
     words = [zarrfs, "pack", "in.npy", "out.zarr", *SHARDED]
     return subprocess.run(words, cwd=folder, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
 
