@@ -10,8 +10,8 @@
 #include <search.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/limits.h"
 #include "base/log.h"
@@ -35,13 +35,6 @@ void children_free(struct children *children)
 		free(children);
 		children = older;
 	}
-}
-
-static int64_t now_ns(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
 static bool may_have_children(const struct node *node)
@@ -232,7 +225,7 @@ static int make_list(struct hierarchy *hierarchy, struct node *node, struct chil
 		}
 		children->nodes[children->n++] = child;
 		if (child->private->retry)
-			children->retry_ns = now_ns() + RETRY_NS;
+			children->retry_ns = (int64_t)monotonic_ns() + RETRY_NS;
 	}
 	*ret_children = children;
 	return 0;
@@ -264,7 +257,7 @@ int node_children(struct hierarchy *hierarchy, struct node *node, enum store_how
 	{
 		autolock(&hierarchy->lock);
 		const struct children *newest = node->private->children;
-		if (newest && (newest->retry_ns == 0 || now_ns() < newest->retry_ns)) {
+		if (newest && (newest->retry_ns == 0 || (int64_t)monotonic_ns() < newest->retry_ns)) {
 			*ret_children = newest->nodes;
 			*ret_n = newest->n;
 			return 0;

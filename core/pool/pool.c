@@ -10,9 +10,9 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "base/base.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/stats.h"
 #include "pool/request.h"

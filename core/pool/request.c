@@ -13,6 +13,7 @@
 #include <time.h>
 
 #include "base/base.h"
+#include "base/clock.h"
 #include "base/stats.h"
 
 struct deadlines {
@@ -23,13 +24,6 @@ struct deadlines {
 	pthread_t thread;
 	bool runs, stop;
 };
-
-uint64_t monotonic_ns(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 static void request_unref(struct request *request)
 {

@@ -75,7 +75,4 @@ int waited_request_new(struct deadlines *deadlines, struct waited_request **ret_
 /* Waits for completion, restores the message in this thread, gives up the caller's ownership and returns the result. */
 int waited_request_wait(struct waited_request *request);
 
-/* CLOCK_MONOTONIC in nanoseconds. */
-uint64_t monotonic_ns(void);
-
 #endif

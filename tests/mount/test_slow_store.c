@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "base/base.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/str.h"
 #include "fuse/mount.h"

@@ -11,6 +11,7 @@
 
 #include "array/array_impl.h"
 #include "base/base.h"
+#include "base/clock.h"
 #include "base/endian.h"
 #include "base/err.h"
 #include "store/store_impl.h"
