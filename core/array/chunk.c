@@ -312,6 +312,22 @@ static void finish(struct load *load, struct buf *chunk, int rc)
 	free(load);
 }
 
+/* A value that was replaced or rewritten while it was open is opened anew, once (reliability: rows L). */
+static bool try_again(struct load *load, int rc)
+{
+	if (rc != -ESTALE || load->tried_again)
+		return false;
+	load->tried_again = true;
+	load_drop_indexes(load);
+	close_stored(load);
+	load_unreserve(load, load->reserved);
+	load->stage = STAGE_INDEX;
+	load->level = 0;
+	load->offset = load->size = 0;
+	load->absent = false;
+	return true;
+}
+
 void load_run(struct load *load, enum place place)
 {
 	autobuf chunk = NULL;
@@ -333,6 +349,8 @@ void load_run(struct load *load, enum place place)
 		case STAGE_DONE:
 			break;
 		}
+		if (try_again(load, rc))
+			rc = 0;
 	}
 	if (rc == LOAD_WAITS)
 		return;
@@ -346,7 +364,10 @@ void load_fail(struct load *load, int rc)
 {
 	if (load->index_claimed)
 		load_end_index(load, NULL, rc);
-	finish(load, NULL, rc);
+	if (try_again(load, rc))
+		load_submit(load, POOL_DECODE);
+	else
+		finish(load, NULL, rc);
 }
 
 static struct load *load_new(struct array *array, const uint64_t *coords)

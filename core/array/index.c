@@ -2,7 +2,8 @@
  * index.c: from chunk coordinates to an extent, through the shard indexes of every level.
  *
  * An index is read by the load that found it missing, never queued behind others; who comes meanwhile waits for it. The cached
- * index owns the open value, so that index and data are of one version; evicting it closes the value.
+ * index owns the open value, so that index and data are of one version; evicting it closes the value, and so does a read that
+ * finds the value changed.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -20,12 +21,17 @@ struct shard_index {
 	struct shard_entry entries[];
 };
 
+static struct cache_key key_at(const struct load *load, int level)
+{
+	const struct layout_grid *grid = &load->array->levels[level].grid;
+	uint64_t coords[LIMIT_DIMS];
+	load_piece(load, grid, coords);
+	return array_key(load->array, grid, (uint32_t)level + 1, coords);
+}
+
 static struct cache_key index_key(const struct load *load)
 {
-	const struct shard_level *level = &load->array->levels[load->level];
-	uint64_t coords[LIMIT_DIMS];
-	load_piece(load, &level->grid, coords);
-	return array_key(load->array, &level->grid, (uint32_t)load->level + 1, coords);
+	return key_at(load, load->level);
 }
 
 static size_t index_memory(const struct load *load)
@@ -102,6 +108,19 @@ static int follow_index(struct load *load, const struct buf *buf)
 	load->size = entry->size;
 	load->level++;
 	return 0;
+}
+
+void load_drop_indexes(const struct load *load)
+{
+	for (int level = 0; level < load->level; level++) {
+		autobuf buf = NULL;
+		struct cache_key key = key_at(load, level);
+		if (!cache_try_get(load->array->env.cache, key, &buf) || !buf)
+			continue;
+		const struct shard_index *index = (const struct shard_index *)buf->data;
+		if (index->value == load->value)
+			cache_drop(load->array->env.cache, key, buf);
+	}
 }
 
 void load_end_index(struct load *load, struct buf *index, int rc)

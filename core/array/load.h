@@ -20,6 +20,7 @@ struct load {
 	bool ahead;			/* read-ahead, which gives up where it would have to wait for memory */
 	bool index_claimed; /* the cache told this load to read the index of `level` */
 	bool absent;
+	bool tried_again; /* the value had changed once */
 	int level;			   /* of the index that comes next */
 	struct value *value;   /* that the extent lies in, once known */
 	uint64_t offset, size; /* the extent of the shard or chunk in the value */
@@ -47,6 +48,9 @@ void load_fail(struct load *load, int rc);
 
 /* Resolves the extent through the indexes of every level. 0, -errno, -EAGAIN or LOAD_WAITS. */
 int load_resolve(struct load *load, enum place place);
+
+/* The indexes that led the load into a value that has changed are no longer cached. */
+void load_drop_indexes(const struct load *load);
 
 /* Ends the index that the load has claimed: with an index, absent (NULL, rc 0), or failed. The message stays this thread's. */
 void load_end_index(struct load *load, struct buf *index, int rc);

@@ -13,8 +13,8 @@
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/stats.h"
 #include "cache/budget.h"
@@ -34,13 +34,6 @@ struct cache {
 	atomic_uint next_victim;
 	_Atomic uint64_t next_owner;
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 static struct stripe *stripe_of(struct cache *cache, const struct cache_key *key, uint64_t *ret_hash)
 {
@@ -167,16 +160,27 @@ static void add_waiter(struct entry *entry, struct cache_waiter *waiter)
 /* Who comes now would wait in vain, and hold memory meanwhile: the kernel asks twice for a page that fails. */
 static bool is_overdue(const struct cache *cache, const struct entry *entry)
 {
-	return cache->patience_ns && now_ns() - entry->since_ns >= cache->patience_ns;
+	return cache->patience_ns && monotonic_ns() - entry->since_ns >= cache->patience_ns;
 }
 
 static enum cache_answer begin_load(const struct cache *cache, struct entry *entry, bool ahead)
 {
-	entry->since_ns = cache->patience_ns ? now_ns() : 0;
+	entry->since_ns = cache->patience_ns ? monotonic_ns() : 0;
 	entry->ahead = ahead;
 	stats_add(ahead_loads, ahead);
 	stats_add(cache_misses, !ahead && entry->key.level == 0);
 	return CACHE_LOAD;
+}
+
+static struct buf *take_hit(struct stripe *stripe, struct entry *entry, bool ahead)
+{
+	if (!ahead) {
+		stripe_touch(stripe, entry);
+		stats_add(cache_hits, entry->key.level == 0);
+		stats_add(ahead_used, entry->ahead);
+		entry->ahead = false;
+	}
+	return entry->buf ? buf_ref(entry->buf) : NULL;
 }
 
 /* *ret_uncharged: what the entry was charged until now, if it is loaded again. */
@@ -186,13 +190,7 @@ static enum cache_answer answer_entry(const struct cache *cache, struct stripe *
 {
 	switch (entry->state) {
 	case ENTRY_READY:
-		if (!ahead) {
-			stripe_touch(stripe, entry);
-			stats_add(cache_hits, entry->key.level == 0);
-			stats_add(ahead_used, entry->ahead);
-			entry->ahead = false;
-		}
-		*ret_buf = entry->buf ? buf_ref(entry->buf) : NULL;
+		*ret_buf = take_hit(stripe, entry, ahead);
 		return CACHE_HIT;
 	case ENTRY_LOADING:
 		if (is_overdue(cache, entry)) {
@@ -207,7 +205,7 @@ static enum cache_answer answer_entry(const struct cache *cache, struct stripe *
 		}
 		return CACHE_JOINED;
 	case ENTRY_FAILED:
-		if (now_ns() < entry->failed_until) {
+		if (monotonic_ns() < entry->failed_until) {
 			err_restore(entry->message);
 			*ret_rc = entry->rc;
 			return CACHE_FAILED;
@@ -258,12 +256,24 @@ void cache_join(struct cache *cache, struct cache_key key, struct cache_waiter *
 	add_waiter(stripe_find(stripe, &key, hash), waiter);
 }
 
-bool cache_peek(struct cache *cache, struct cache_key key)
+bool cache_try_get(struct cache *cache, struct cache_key key, struct buf **ret_buf)
 {
 	uint64_t hash;
 	struct stripe *stripe = stripe_of(cache, &key, &hash);
 	autolock(&stripe->lock);
 	struct entry *entry = stripe_find(stripe, &key, hash);
+	if (!entry || entry->state != ENTRY_READY)
+		return false;
+	*ret_buf = take_hit(stripe, entry, false);
+	return true;
+}
+
+bool cache_peek(struct cache *cache, struct cache_key key)
+{
+	uint64_t hash;
+	struct stripe *stripe = stripe_of(cache, &key, &hash);
+	autolock(&stripe->lock);
+	const struct entry *entry = stripe_find(stripe, &key, hash);
 	return entry && (entry->state == ENTRY_READY || entry->state == ENTRY_LOADING);
 }
 
@@ -334,7 +344,7 @@ void cache_fail(struct cache *cache, struct cache_key key, int rc)
 		*kept = message;
 		entry->message = kept;
 		entry->rc = rc;
-		entry->failed_until = now_ns() + FAILURE_NS;
+		entry->failed_until = rc == -ESTALE ? 0 : monotonic_ns() + FAILURE_NS;
 	} else {
 		entry->failed_until = 0;
 	}
@@ -356,21 +366,32 @@ bool cache_abandon(struct cache *cache, struct cache_key key)
 	return true;
 }
 
-void cache_discard(struct cache *cache, struct cache_key key)
+/* Drops a loaded entry that `buf` is in, or (NULL) that is on probation. */
+static void drop_entry(struct cache *cache, struct cache_key key, const struct buf *buf)
 {
 	uint64_t hash, freed = 0;
-	struct buf *buf = NULL;
+	struct buf *dropped = NULL;
 	struct stripe *stripe = stripe_of(cache, &key, &hash);
 	pthread_mutex_lock(&stripe->lock);
 	struct entry *entry = stripe_find(stripe, &key, hash);
-	if (entry && entry->state == ENTRY_READY && entry->queue == QUEUE_PROBATION)
-		freed = stripe_drop(stripe, entry, &buf);
+	if (entry && entry->state == ENTRY_READY && (buf ? entry->buf == buf : entry->queue == QUEUE_PROBATION))
+		freed = stripe_drop(stripe, entry, &dropped);
 	pthread_mutex_unlock(&stripe->lock);
-	buf_unref(buf);
+	buf_unref(dropped);
 	if (!freed)
 		return;
 	uncharge(cache, freed);
 	grant_waiters(cache);
+}
+
+void cache_discard(struct cache *cache, struct cache_key key)
+{
+	drop_entry(cache, key, NULL);
+}
+
+void cache_drop(struct cache *cache, struct cache_key key, const struct buf *buf)
+{
+	drop_entry(cache, key, buf);
 }
 
 void cache_drop_owner(struct cache *cache, uint64_t owner)

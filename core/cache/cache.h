@@ -52,6 +52,9 @@ enum cache_answer cache_get(struct cache *cache, struct cache_key key, bool ahea
 /* The loader itself waits for the entry too, like those who join: between CACHE_LOAD and the load's end. */
 void cache_join(struct cache *cache, struct cache_key key, struct cache_waiter *waiter);
 
+/* A hit or nothing: true, and *ret_buf as for CACHE_HIT; false, and nothing has changed. */
+bool cache_try_get(struct cache *cache, struct cache_key key, struct buf **ret_buf);
+
 /* Whether the entry is there or being loaded; changes nothing. */
 bool cache_peek(struct cache *cache, struct cache_key key);
 
@@ -61,7 +64,10 @@ bool cache_peek(struct cache *cache, struct cache_key key);
  */
 void cache_fill(struct cache *cache, struct cache_key key, struct buf *buf, uint64_t bytes);
 
-/* Ends a load with a failure (this thread's message), remembered for a second. Then every waiter's `ready` runs here. */
+/*
+ * Ends a load with a failure (this thread's message), remembered for a second; not ESTALE, which the next load may find mended.
+ * Then every waiter's `ready` runs here.
+ */
 void cache_fail(struct cache *cache, struct cache_key key, int rc);
 
 /*
@@ -72,6 +78,9 @@ bool cache_abandon(struct cache *cache, struct cache_key key);
 
 /* A chunk that its reader has left behind: dropped at once, unless it proved worth keeping. */
 void cache_discard(struct cache *cache, struct cache_key key);
+
+/* Drops an entry if it still holds this buffer: what it says is known to be out of date. */
+void cache_drop(struct cache *cache, struct cache_key key, const struct buf *buf);
 
 /* Drops every entry of an owner that nobody is loading. */
 void cache_drop_owner(struct cache *cache, uint64_t owner);

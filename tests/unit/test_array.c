@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/endian.h"
 #include "base/err.h"
+#include "base/stats.h"
 #include "store/store_impl.h"
 
 #define SHARDED_2X2(place) "[" FIXTURE_SHARDING("2,2", FIXTURE_BYTES, FIXTURE_BYTES "," FIXTURE_CRC32C, place) "]"
@@ -401,6 +402,47 @@ START_TEST(a_value_that_is_read_in_small_pieces_is_whole)
 }
 END_TEST
 
+static const char *const replaced_chains[] = {
+	NULL,
+	SHARDED_2X2("end"),
+	"[" FIXTURE_SHARDING("4,4", FIXTURE_SHARDING("2,2", FIXTURE_BYTES, FIXTURE_BYTES, "end"), FIXTURE_BYTES,
+						 "start") "]",
+};
+
+START_TEST(a_value_replaced_after_its_index_was_read_is_opened_anew)
+{
+	struct fixture fixture = {.path = "a", .ndim = 2, .shape = {8, 8}, .chunk = {8, 8}, .codecs = replaced_chains[_i]};
+	open_env();
+	open_array(&fixture);
+	check_well(&fixture, 0, 2);
+	uint64_t indexes = stats_get(indexes_read);
+	fixture_put(env.env.store, &fixture);
+	check_well(&fixture, 0, fixture_bytes(&fixture));
+	/* one of the old version; of two levels the outer, one inner known and three not */
+	ck_assert_uint_le(stats_get(indexes_read) - indexes, 5);
+	fixture_put(env.env.store, &fixture);
+	fixture_array_close(&array);
+	fixture_array_open(&env, "a", &array);
+	check_well(&fixture, 0, fixture_bytes(&fixture));
+	close_all();
+}
+END_TEST
+
+START_TEST(a_value_that_changes_at_every_read_is_ESTALE_after_two_and_well_as_soon_as_it_rests)
+{
+	struct fixture fixture = {.path = "a", .ndim = 2, .shape = {8, 8}, .chunk = {8, 8}, .codecs = replaced_chains[_i]};
+	uint8_t got[2];
+	open_env();
+	open_array(&fixture);
+	set_fault((struct mem_fault){.key_part = "c/0/0", .read_errnum = ESTALE});
+	ck_assert_int_eq(read_one(0, got, 2), -ESTALE);
+	ck_assert_uint_eq(mem_store_counts(env.env.store, "c/0/0").opens, 2);
+	clear_faults();
+	check_well(&fixture, 0, fixture_bytes(&fixture));
+	close_all();
+}
+END_TEST
+
 START_TEST(a_failure_is_remembered_for_a_second)
 {
 	uint8_t got[2];
@@ -710,6 +752,9 @@ static Suite *array_suite(void)
 	tcase_add_loop_test(tcase, a_failure_of_the_store_is_an_errno_and_never_fill, 0, ARRAY_LEN(failures));
 	tcase_add_loop_test(tcase, a_value_of_another_length_is_EIO, 0, 7);
 	tcase_add_test(tcase, a_value_that_is_read_in_small_pieces_is_whole);
+	tcase_add_loop_test(tcase, a_value_replaced_after_its_index_was_read_is_opened_anew, 0, ARRAY_LEN(replaced_chains));
+	tcase_add_loop_test(tcase, a_value_that_changes_at_every_read_is_ESTALE_after_two_and_well_as_soon_as_it_rests, 0,
+						ARRAY_LEN(replaced_chains));
 	tcase_add_test(tcase, a_failure_is_remembered_for_a_second);
 	tcase_add_test(tcase, an_array_whose_reads_all_hang_is_given_up_and_its_neighbour_is_served);
 	tcase_add_loop_test(tcase, who_asks_for_what_has_hung_for_the_time_out_is_answered_at_once, 0, 2);

@@ -189,18 +189,18 @@ START_TEST(a_failure_travels_with_its_message_and_is_remembered_for_a_second)
 	ck_assert_int_eq(ask(cache, key), CACHE_LOAD);
 	for (int i = 0; i < 2; i++)
 		cache_join(cache, key, &told[i].waiter);
-	cache_fail(cache, key, err_set(ESTALE, "temp/c/3: replaced"));
+	cache_fail(cache, key, err_set(EACCES, "temp/c/3: no access"));
 	for (int i = 0; i < 2; i++) {
 		ck_assert_int_eq(told[i].times, 1);
-		ck_assert_int_eq(told[i].rc, -ESTALE);
+		ck_assert_int_eq(told[i].rc, -EACCES);
 		ck_assert_ptr_null(told[i].buf);
-		ck_assert_str_eq(told[i].message, "temp/c/3: replaced");
+		ck_assert_str_eq(told[i].message, "temp/c/3: no access");
 	}
 	err_set(EIO, "another");
 	ck_assert(!cache_peek(cache, key));
 	ck_assert_int_eq(cache_get(cache, key, false, &told[0].waiter, &buf, &rc), CACHE_FAILED);
-	ck_assert_int_eq(rc, -ESTALE);
-	ck_assert_str_eq(err_message(), "temp/c/3: replaced");
+	ck_assert_int_eq(rc, -EACCES);
+	ck_assert_str_eq(err_message(), "temp/c/3: no access");
 	ck_assert_int_eq(told[0].times, 1);
 	sleep_us(1010000);
 	ck_assert_int_eq(ask(cache, key), CACHE_LOAD);
@@ -208,6 +208,42 @@ START_TEST(a_failure_travels_with_its_message_and_is_remembered_for_a_second)
 	ck_assert_int_eq(ask(cache, key), CACHE_JOINED);
 	fill(cache, key, 100, &ignored);
 	ck_assert_int_eq(ask(cache, key), CACHE_HIT);
+	cache_free(cache);
+}
+END_TEST
+
+START_TEST(a_value_that_had_changed_is_not_remembered)
+{
+	struct cache *cache = make_cache(KIB * KIB, 4);
+	struct cache_key key = _i ? index_key(3) : chunk_key(3);
+	ck_assert_int_eq(ask(cache, key), CACHE_LOAD);
+	cache_fail(cache, key, err_set(ESTALE, "temp/c/3: replaced"));
+	ck_assert_int_eq(ask(cache, key), CACHE_LOAD);
+	fill(cache, key, 100, &ignored);
+	cache_free(cache);
+}
+END_TEST
+
+START_TEST(an_entry_is_dropped_only_with_the_buffer_that_is_out_of_date)
+{
+	struct cache *cache = make_cache(KIB * KIB, 4);
+	struct cache_key key = _i ? index_key(3) : chunk_key(3);
+	struct buf *old = NULL, *newer = NULL, *none = NULL;
+	uint64_t used = cache_used(cache);
+	ck_assert_int_eq(ask(cache, key), CACHE_LOAD);
+	fill(cache, key, 100, &ignored);
+	ck_assert(cache_try_get(cache, key, &old));
+	cache_drop(cache, key, old);
+	ck_assert(!cache_try_get(cache, key, &none));
+	ck_assert_uint_eq(cache_used(cache), used);
+	ck_assert_int_eq(ask(cache, key), CACHE_LOAD);
+	cache_drop(cache, key, old);
+	fill(cache, key, 100, &ignored);
+	cache_drop(cache, key, old);
+	ck_assert(cache_try_get(cache, key, &newer));
+	ck_assert_ptr_ne(newer, old);
+	buf_unref(old);
+	buf_unref(newer);
 	cache_free(cache);
 }
 END_TEST
@@ -1017,6 +1053,8 @@ static Suite *cache_suite(void)
 	tcase_add_test(tcase, keys_differ_by_owner_level_and_number);
 	tcase_add_loop_test(tcase, absent_is_a_hit_without_a_buffer, 0, 2);
 	tcase_add_loop_test(tcase, a_failure_travels_with_its_message_and_is_remembered_for_a_second, 0, 2);
+	tcase_add_loop_test(tcase, a_value_that_had_changed_is_not_remembered, 0, 2);
+	tcase_add_loop_test(tcase, an_entry_is_dropped_only_with_the_buffer_that_is_out_of_date, 0, 2);
 	tcase_add_test(tcase, an_abandoned_load_is_as_if_it_never_was_unless_somebody_joined);
 	tcase_add_test(tcase, what_a_reader_leaves_behind_is_dropped_unless_it_proved_worth_keeping);
 	tcase_add_loop_test(tcase, reads_ahead_are_counted_apart, 0, 5);
