@@ -10,17 +10,8 @@
 #include "base/log.h"
 #include "base/stats.h"
 #include "base/str.h"
+#include "fs/file.h"
 #include "fs/fs_impl.h"
-
-struct fs_file {
-	atomic_int refs;
-	struct view *view; /* or, for the counters: */
-	char *text;
-	uint64_t size; /* bytes */
-	struct readahead *readahead;
-	struct fs *fs;
-	struct fs_file *prev, *next;
-};
 
 static int print_stats(struct fs *fs, char **ret_text)
 {
@@ -109,6 +100,7 @@ int fs_file_open(struct fs *fs, uint64_t handle, bool once, enum store_how how, 
 	if (!file)
 		return err_set(ENOMEM, "no memory for an open file");
 	atomic_init(&file->refs, 1);
+	pthread_mutex_init(&file->bands.lock, NULL);
 	add_file(fs, file);
 	rc = open_content(fs, &inode, once, file);
 	if (rc) {
@@ -127,6 +119,7 @@ struct fs_file *fs_file_ref(struct fs_file *file)
 
 static void free_file(struct fs_file *file)
 {
+	bands_finish(&file->bands, file->fs);
 	readahead_free(file->readahead);
 	view_close(file->view);
 	free(file->text);
@@ -166,6 +159,8 @@ size_t fs_read_size(const struct fs_file *file, uint64_t offset, size_t size)
 
 void fs_read(struct fs_file *file, uint64_t offset, size_t size, uint8_t *dst, struct request *request)
 {
+	if (file->view && bands_join(file, offset, size, dst, request))
+		return;
 	if (file->view)
 		view_read(file->view, offset, size, dst, request, file->readahead);
 	else

@@ -77,6 +77,12 @@ size_t fs_read_size(const struct fs_file *file, uint64_t offset, size_t size);
 /* Reads fs_read_size() bytes into dst; parts of the request finish later, and the file must stay referenced until its release. */
 void fs_read(struct fs_file *file, uint64_t offset, size_t size, uint8_t *dst, struct request *request);
 
+/*
+ * For a sequential reader the bytes that come next are put together before it asks (band.c). To be called once for each read
+ * of [offset, offset + size), which the file must hold: the bytes if they are ready, else NULL, and fs_read gets them.
+ */
+struct buf *fs_take(struct fs_file *file, uint64_t offset, size_t size);
+
 /* A `user.zarr.*` attribute's text (no NUL; the caller frees); -ENODATA. */
 int fs_getxattr(struct fs *fs, uint64_t handle, const char *name, enum store_how how, char **ret_value);
 /* The names that a handle has, each ended by NUL; the caller frees. */

@@ -1,0 +1,241 @@
+/*
+ * band.c: what a sequential reader asks for next, put together before it asks.
+ *
+ *          taken         band          band
+ *     ──────────────┼─────────────┼─────────────┼────────>  file
+ *                      ^ the reader: a worker puts the next band together
+ *
+ * The page cache asks for 128 KiB at a time, and each such piece touches all chunks of a row. A band of eight pieces looks
+ * every chunk up once and copies longer runs of it; and a worker does that while the reader copies what it got, so that a
+ * request finds its bytes ready. Bands begin and end where requests do: a request that no band has whole starts over.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "fs/file.h"
+#include "fs/fs_impl.h"
+
+#define BAND_BYTES (UINT64_C(1) << 20)
+/* Read in a row before the first band. */
+#define SEQUENTIAL_BYTES (UINT64_C(384) << 10)
+/* Smaller requests are no reader of whole files. */
+#define REQUEST_BYTES (UINT64_C(32) << 10)
+
+enum band_state { BAND_WORKING, BAND_READY, BAND_FAILED };
+
+/* A read that waits for the band. */
+struct band_waiter {
+	struct band_waiter *next;
+	struct request *request;
+	uint64_t offset; /* in the file */
+	size_t size;
+	uint8_t *dst;
+};
+
+struct band {
+	atomic_int refs; /* its slot's, its request's */
+	struct task task;
+	struct request request;
+	struct fs_file *file;
+	uint64_t offset, size; /* in the file */
+	/* under the file's lock */
+	enum band_state state;
+	uint64_t left; /* bytes not taken */
+	struct band_waiter *waiters;
+	struct buf *buf; /* [size] */
+};
+
+static void band_unref(struct band *band, struct fs *fs)
+{
+	if (!band || atomic_fetch_sub(&band->refs, 1) != 1)
+		return;
+	buf_unref(band->buf);
+	cache_release(fs->env.cache, band->size);
+	free(band);
+}
+
+static bool has(const struct band *band, uint64_t offset, size_t size)
+{
+	return band && offset >= band->offset && offset + size <= band->offset + band->size;
+}
+
+static struct band **find(struct bands *bands, uint64_t offset, size_t size)
+{
+	for (int i = 0; i < FS_BANDS; i++)
+		if (has(bands->slots[i], offset, size))
+			return &bands->slots[i];
+	return NULL;
+}
+
+static void drop(struct bands *bands, struct band **slot, struct fs *fs)
+{
+	struct band *band = *slot;
+	*slot = NULL;
+	band_unref(band, fs);
+}
+
+/* A failed band may have had good bytes too: each waiter reads its own. */
+static void tell_waiter(struct band *band, struct band_waiter *waiter, bool ready)
+{
+	if (ready)
+		memcpy(waiter->dst, band->buf->data + (waiter->offset - band->offset), waiter->size);
+	else
+		view_read(band->file->view, waiter->offset, waiter->size, waiter->dst, waiter->request, NULL);
+	request_finish_part(waiter->request, 0);
+	free(waiter);
+}
+
+static void band_complete(struct request *request, int rc)
+{
+	struct band *band = container_of(request, struct band, request);
+	struct bands *bands = &band->file->bands;
+	pthread_mutex_lock(&bands->lock);
+	band->state = rc ? BAND_FAILED : BAND_READY;
+	struct band_waiter *waiters = band->waiters;
+	band->waiters = NULL;
+	pthread_mutex_unlock(&bands->lock);
+	while (waiters) {
+		struct band_waiter *waiter = waiters;
+		waiters = waiter->next;
+		tell_waiter(band, waiter, !rc);
+	}
+}
+
+static void band_release(struct request *request)
+{
+	struct band *band = container_of(request, struct band, request);
+	struct fs_file *file = band->file;
+	band_unref(band, file->fs);
+	fs_file_unref(file);
+}
+
+static void put_together(struct task *task)
+{
+	struct band *band = container_of(task, struct band, task);
+	view_read(band->file->view, band->offset, band->size, band->buf->data, &band->request, band->file->readahead);
+	request_finish_part(&band->request, 0);
+}
+
+static struct band *band_new(struct fs_file *file, uint64_t offset, uint64_t size)
+{
+	struct cache *cache = file->fs->env.cache;
+	struct band *band = calloc(1, sizeof(*band));
+	if (!band || !cache_try_reserve(cache, size)) {
+		free(band);
+		return NULL;
+	}
+	if (buf_new(size, &band->buf)) {
+		cache_release(cache, size);
+		free(band);
+		return NULL;
+	}
+	atomic_init(&band->refs, 2);
+	band->file = file;
+	band->offset = offset;
+	band->size = band->left = size;
+	band->task.run = put_together;
+	request_init(&band->request, file->fs->deadlines, band_complete, band_release);
+	return band;
+}
+
+/*
+ * With the lock: the next band, if it is time for it and there is room. The caller submits it. One after another, so that
+ * read-ahead sees them in order.
+ */
+static struct band *begin_band(struct fs_file *file, size_t request_size)
+{
+	struct bands *bands = &file->bands;
+	uint64_t end = bands->next;
+	struct band **slot = NULL;
+	for (int i = 0; i < FS_BANDS; i++) {
+		const struct band *band = bands->slots[i];
+		if (band && band->state == BAND_WORKING)
+			return NULL;
+		if (band)
+			end = MAX(end, band->offset + band->size);
+		else
+			slot = &bands->slots[i];
+	}
+	uint64_t most = MAX(BAND_BYTES / request_size, 1) * request_size;
+	uint64_t size = MIN(bands->grown ? bands->grown * 2 : request_size * 2, most);
+	size = MIN(size, file->size - end);
+	if (!slot || !size || end - bands->next >= most)
+		return NULL;
+	*slot = band_new(file, end, size);
+	if (*slot) {
+		fs_file_ref(file);
+		bands->grown = size;
+	}
+	return *slot;
+}
+
+/* A request that no band has whole: late by one, the next, or one of another place. */
+static void note_miss(struct fs_file *file, uint64_t offset, size_t size)
+{
+	struct bands *bands = &file->bands;
+	uint64_t end = offset + size;
+	if (end <= bands->next && end + size >= bands->next)
+		bands->sequential += size;
+	else if (!bands->grown && offset >= bands->next && offset <= bands->next + size) {
+		bands->sequential += size;
+		bands->next = end;
+	} else {
+		for (int i = 0; i < FS_BANDS; i++)
+			drop(bands, &bands->slots[i], file->fs);
+		bands->grown = 0;
+		bands->sequential = size;
+		bands->next = end;
+	}
+}
+
+struct buf *fs_take(struct fs_file *file, uint64_t offset, size_t size)
+{
+	struct bands *bands = &file->bands;
+	struct buf *taken = NULL;
+	struct band *begun = NULL;
+	if (!file->view || size < REQUEST_BYTES)
+		return NULL;
+	pthread_mutex_lock(&bands->lock);
+	struct band **slot = find(bands, offset, size);
+	if (!slot) {
+		note_miss(file, offset, size);
+	} else {
+		bands->next = MAX(bands->next, offset + size);
+		(*slot)->left -= MIN(size, (*slot)->left);
+		if ((*slot)->state == BAND_READY && buf_slice((*slot)->buf, offset - (*slot)->offset, size, &taken))
+			taken = NULL;
+		if ((*slot)->state == BAND_FAILED || ((*slot)->state == BAND_READY && !(*slot)->left))
+			drop(bands, slot, file->fs);
+	}
+	if (bands->sequential >= SEQUENTIAL_BYTES)
+		begun = begin_band(file, size);
+	pthread_mutex_unlock(&bands->lock);
+	if (begun)
+		pool_submit(file->fs->env.pool, POOL_DECODE, POOL_DEMAND, &begun->task);
+	return taken;
+}
+
+bool bands_join(struct fs_file *file, uint64_t offset, size_t size, uint8_t *dst, struct request *request)
+{
+	struct bands *bands = &file->bands;
+	autolock(&bands->lock);
+	struct band **slot = find(bands, offset, size);
+	struct band_waiter *waiter = slot && (*slot)->state == BAND_WORKING ? malloc(sizeof(*waiter)) : NULL;
+	if (!waiter)
+		return false;
+	request_add(request);
+	request_arm(request);
+	*waiter = (struct band_waiter){(*slot)->waiters, request, offset, size, dst};
+	(*slot)->waiters = waiter;
+	return true;
+}
+
+void bands_finish(struct bands *bands, struct fs *fs)
+{
+	for (int i = 0; i < FS_BANDS; i++)
+		drop(bands, &bands->slots[i], fs);
+	pthread_mutex_destroy(&bands->lock);
+}
