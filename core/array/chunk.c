@@ -276,17 +276,29 @@ static void wait_for_slot(struct load *load)
 	load_submit(load, POOL_FETCH);
 }
 
+/* The store has named the key already. */
+static void drop_key_of_message(const char *key, int rc)
+{
+	struct err_text message;
+	size_t n = strlen(key);
+	err_save(&message);
+	if (!strncmp(message.text, key, n) && !strncmp(message.text + n, ": ", 2))
+		err_set(-rc, "%s", message.text + n + 2);
+}
+
 /* "temp/c/0/1: inner chunk (3, 4): message" */
 static void add_place_to_message(const struct load *load, int rc)
 {
 	const struct array *array = load->array;
+	autofree char *key = stored_key(load);
+	if (key)
+		drop_key_of_message(key, rc);
 	if (array->n_levels) {
 		autostr(place);
 		for (int a = 0; a < array->meta->ndim; a++)
 			str_appendf(&place, "%s%" PRIu64, a ? ", " : "", load->coords[a]);
 		err_prefix(rc, "inner chunk (%s)", place.text);
 	}
-	autofree char *key = stored_key(load);
 	err_prefix(rc, "%s", key ? key : array->path);
 }
 

@@ -11,7 +11,8 @@
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <time.h>
+
+#include "base/clock.h"
 
 #define LOG_LINE_BYTES 2048 /* a longer line is cut */
 #define LOG_PERIOD_NS (INT64_C(10) * 1000 * 1000 * 1000)
@@ -139,9 +140,7 @@ static struct subject *find_place(uint64_t hash)
 /* Whether the subject's next line may pass, and how many did not since the last. */
 static bool may_pass(const char *category, const char *subject, uint64_t *ret_suppressed)
 {
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	int64_t now_ns = (int64_t)now.tv_sec * 1000 * 1000 * 1000 + now.tv_nsec;
+	int64_t now_ns = (int64_t)monotonic_ns();
 	uint64_t hash = hash_subject(category, subject);
 	autolock(&log_lock);
 	struct subject *place = find_place(hash);

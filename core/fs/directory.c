@@ -83,8 +83,11 @@ static int emit_slot(struct listing *listing, struct node *node, int slot, uint6
 					view_suffix(ops));
 		return 1;
 	}
-	if (is_hidden_by_node(listing, name))
+	if (is_hidden_by_node(listing, name)) {
+		log_limited(LOG_LEVEL_WARN, "name", node->path, "%s: its .%s is hidden: a group has that name", node->path,
+					view_suffix(ops));
 		return 1;
+	}
 	return emit_inode(listing, name, INODE_VIEW, node, ops, next_cookie);
 }
 

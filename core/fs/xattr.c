@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/json.h"
+#include "base/limits.h"
 #include "base/str.h"
 #include "fs/fs_impl.h"
 #include "view/facts.h"
@@ -24,14 +26,23 @@ static int find_node(struct fs *fs, uint64_t handle, struct node **ret_node)
 	return 0;
 }
 
-/* JSON text without the quotes of a string, which nobody wants to read in a shell. */
-static void unquote(struct str *str)
+/* A JSON string becomes the text that it means; what else there is stays JSON. */
+static int take_text(struct str *json_text, char **ret_value)
 {
-	if (str->size >= 2 && str->text[0] == '"' && !strpbrk(str->text + 1, "\\")) {
-		memmove(str->text, str->text + 1, str->size - 2);
-		str->size -= 2;
-		str->text[str->size] = 0;
-	}
+	struct json *json;
+	const char *text;
+	size_t size;
+	if (json_text->size == 0 || json_text->text[0] != '"')
+		return str_take(json_text, ret_value);
+	int rc = json_parse(json_text->text, json_text->size, LIMIT_JSON_BYTES, NULL, &json);
+	if (rc)
+		return rc;
+	autostr(value);
+	rc = json_string(json, "attribute", &text, &size);
+	if (!rc)
+		str_append_bytes(&value, text, size);
+	json_free(json);
+	return rc ? rc : str_take(&value, ret_value);
 }
 
 int fs_getxattr(struct fs *fs, uint64_t handle, const char *name, enum store_how how, char **ret_value)
@@ -47,8 +58,7 @@ int fs_getxattr(struct fs *fs, uint64_t handle, const char *name, enum store_how
 		rc = facts_append_one(fs->hierarchy, node, name + strlen(PREFIX), &str);
 	if (rc)
 		return rc;
-	unquote(&str);
-	return str_take(&str, ret_value);
+	return take_text(&str, ret_value);
 }
 
 int fs_listxattr(struct fs *fs, uint64_t handle, enum store_how how, char **ret_names, size_t *ret_size)

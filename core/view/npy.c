@@ -174,7 +174,7 @@ static int parse_dict(struct parser *p, struct view_parsed *parsed)
 					   : !has_order ? "fortran_order"
 									: "shape");
 	int rc = dtype_parse_descr(descr, &parsed->dtype, &parsed->big_endian);
-	return rc ? err_prefix(rc, "header: descr") : 0;
+	return rc ? err_prefix(rc, "header") : 0;
 }
 
 static int npy_parse(const void *bytes, size_t size, struct view_parsed *ret_parsed)

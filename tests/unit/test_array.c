@@ -357,6 +357,7 @@ START_TEST(a_failure_of_the_store_is_an_errno_and_never_fill)
 		.key_part = "c/0/0", .open_errnum = failures[_i].open_errnum, .read_errnum = failures[_i].read_errnum});
 	ck_assert_int_eq(read_one(0, got, 2), -(failures[_i].open_errnum + failures[_i].read_errnum));
 	ck_assert_int_eq(strncmp(err_message(), "a/c/0/0: ", 9), 0);
+	ck_assert_ptr_null(strstr(err_message() + 1, "a/c/0/0"));
 	check_well(&fixture, 8, 2); /* chunk (0, 1) */
 	close_all();
 }
