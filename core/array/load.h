@@ -20,7 +20,7 @@ struct load {
 	bool ahead;			/* read-ahead, which gives up where it would have to wait for memory */
 	bool index_claimed; /* the cache told this load to read the index of `level` */
 	bool absent;
-	bool tried_again; /* the value had changed once */
+	bool tried_again;	   /* the value had changed once */
 	int level;			   /* of the index that comes next */
 	struct value *value;   /* that the extent lies in, once known */
 	uint64_t offset, size; /* the extent of the shard or chunk in the value */

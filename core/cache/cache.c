@@ -11,29 +11,14 @@
 #include "cache/cache.h"
 
 #include <errno.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/stats.h"
-#include "cache/budget.h"
-#include "cache/entries.h"
+#include "cache/cache_impl.h"
 
-#define STRIPES 16
-#define INDEX_STRIPE STRIPES
 #define FAILURE_NS UINT64_C(1000000000)
-/* Of the budget: what probation has at least before kept entries go, and what indexes have at most before chunks go. */
-#define SHARE 4
-
-struct cache {
-	struct stripe stripes[STRIPES + 1];
-	struct budget budget;
-	unsigned max_indexes;
-	uint64_t patience_ns; /* 0: endless */
-	atomic_uint next_victim;
-	_Atomic uint64_t next_owner;
-};
 
 static struct stripe *stripe_of(struct cache *cache, const struct cache_key *key, uint64_t *ret_hash)
 {
@@ -74,79 +59,6 @@ void cache_free(struct cache *cache)
 	}
 	budget_finish(&cache->budget);
 	free(cache);
-}
-
-static void uncharge(struct cache *cache, uint64_t bytes)
-{
-	budget_uncharge(&cache->budget, bytes);
-	stats_add(cache_bytes, -bytes);
-}
-
-static uint64_t evict_one(struct cache *cache, struct stripe *stripe, bool kept_too)
-{
-	struct buf *buf;
-	uint64_t freed = stripe_evict(stripe, budget_limit(&cache->budget) / SHARE / STRIPES, kept_too, &buf);
-	buf_unref(buf);
-	return freed;
-}
-
-/* Chunks: one of each stripe in turn, until so many bytes are free or no stripe gives any. */
-static uint64_t evict_chunks(struct cache *cache, uint64_t bytes, bool kept_too)
-{
-	unsigned at = atomic_fetch_add_explicit(&cache->next_victim, 1, memory_order_relaxed);
-	uint64_t freed = 0;
-	for (int idle = 0; freed < bytes && idle < STRIPES; at++) {
-		uint64_t one = evict_one(cache, &cache->stripes[at % STRIPES], kept_too);
-		idle = one ? 0 : idle + 1;
-		freed += one;
-	}
-	return freed;
-}
-
-/* Indexes, while more than `floor` bytes of them are left. */
-static uint64_t evict_indexes(struct cache *cache, uint64_t bytes, uint64_t floor)
-{
-	struct stripe *stripe = &cache->stripes[INDEX_STRIPE];
-	uint64_t freed = 0, one = 1;
-	while (one && freed < bytes && stripe_charged(stripe) > floor) {
-		one = evict_one(cache, stripe, true);
-		freed += one;
-	}
-	return freed;
-}
-
-/*
- * Frees at least `bytes` of entries if there are so many; returns what it freed. Probation goes before what is kept. An
- * index serves all chunks of its shard, so indexes go last, unless they take more than their share.
- *
- * Entries are gone from their stripe before they are uncharged; a thread that looks meanwhile finds nothing to evict and
- * counts on us: so whoever evicts tries the budget afterwards, and on failure calls grant_waiters.
- */
-static uint64_t evict(struct cache *cache, uint64_t bytes)
-{
-	uint64_t freed = evict_indexes(cache, bytes, budget_limit(&cache->budget) / SHARE);
-	for (int kept_too = 0; kept_too <= 1; kept_too++)
-		if (freed < bytes)
-			freed += evict_chunks(cache, bytes - freed, kept_too);
-	if (freed < bytes)
-		freed += evict_indexes(cache, bytes - freed, 0);
-	uncharge(cache, freed);
-	return freed;
-}
-
-/* Grants whoever waits and fits, evicting for them. To be called after all that makes room, and by who lines up. */
-static void grant_waiters(struct cache *cache)
-{
-	uint64_t missing;
-	struct reservation *reservation;
-	while ((reservation = budget_next(&cache->budget, &missing)) || missing) {
-		if (reservation) {
-			stats_add(cache_bytes, reservation->bytes);
-			reservation->granted(reservation);
-		} else if (!evict(cache, missing)) {
-			return;
-		}
-	}
 }
 
 static void add_waiter(struct entry *entry, struct cache_waiter *waiter)
@@ -242,8 +154,8 @@ enum cache_answer cache_get(struct cache *cache, struct cache_key key, bool ahea
 	struct stripe *stripe = stripe_of(cache, &key, &hash);
 	enum cache_answer answer = find_or_insert(cache, stripe, &key, hash, ahead, waiter, ret_buf, ret_rc, &uncharged);
 	if (uncharged) {
-		uncharge(cache, uncharged);
-		grant_waiters(cache);
+		cache_uncharge(cache, uncharged);
+		cache_grant(cache);
 	}
 	return answer;
 }
@@ -288,26 +200,6 @@ static void tell_waiters(struct cache_waiter *waiters, struct buf *buf, int rc, 
 	}
 }
 
-/* Indexes beyond the allowed number go at once: each holds a descriptor. Absent ones hold nothing and do not count. */
-static void trim_indexes(struct cache *cache)
-{
-	struct stripe *stripe = &cache->stripes[INDEX_STRIPE];
-	while (stripe_buffers(stripe) > cache->max_indexes)
-		uncharge(cache, evict_one(cache, stripe, true));
-}
-
-/* Charges an entry before it can be evicted, and makes room for what was not reserved for it. */
-static void charge_entry(struct cache *cache, uint64_t reserved, uint64_t charged)
-{
-	uint64_t missing;
-	bool done;
-	while (!(done = budget_try_charge(&cache->budget, reserved, charged, &missing)) && evict(cache, missing))
-		;
-	if (!done)
-		budget_charge(&cache->budget, reserved, charged);
-	stats_add(cache_bytes, charged - reserved);
-}
-
 void cache_fill(struct cache *cache, struct cache_key key, struct buf *buf, uint64_t bytes)
 {
 	uint64_t hash, charge = bytes + ENTRY_BYTES;
@@ -315,7 +207,7 @@ void cache_fill(struct cache *cache, struct cache_key key, struct buf *buf, uint
 	/* for the entry, and for the waiters: the entry may be evicted before they ran */
 	for (int i = 0; buf && i < 2; i++)
 		buf_ref(buf);
-	charge_entry(cache, bytes, charge);
+	cache_charge(cache, bytes, charge);
 	pthread_mutex_lock(&stripe->lock);
 	struct entry *entry = stripe_find(stripe, &key, hash);
 	struct cache_waiter *waiters = entry->waiters;
@@ -325,8 +217,8 @@ void cache_fill(struct cache *cache, struct cache_key key, struct buf *buf, uint
 	tell_waiters(waiters, buf, 0, NULL);
 	buf_unref(buf);
 	if (key.level)
-		trim_indexes(cache);
-	grant_waiters(cache);
+		cache_trim_indexes(cache);
+	cache_grant(cache);
 }
 
 void cache_fail(struct cache *cache, struct cache_key key, int rc)
@@ -335,7 +227,7 @@ void cache_fail(struct cache *cache, struct cache_key key, int rc)
 	struct err_text message, *kept = malloc(sizeof(*kept));
 	struct stripe *stripe = stripe_of(cache, &key, &hash);
 	err_save(&message);
-	charge_entry(cache, 0, charge);
+	cache_charge(cache, 0, charge);
 	pthread_mutex_lock(&stripe->lock);
 	struct entry *entry = stripe_find(stripe, &key, hash);
 	struct cache_waiter *waiters = entry->waiters;
@@ -351,7 +243,7 @@ void cache_fail(struct cache *cache, struct cache_key key, int rc)
 	pthread_mutex_unlock(&stripe->lock);
 
 	tell_waiters(waiters, NULL, rc, &message);
-	grant_waiters(cache);
+	cache_grant(cache);
 }
 
 bool cache_abandon(struct cache *cache, struct cache_key key)
@@ -380,8 +272,8 @@ static void drop_entry(struct cache *cache, struct cache_key key, const struct b
 	buf_unref(dropped);
 	if (!freed)
 		return;
-	uncharge(cache, freed);
-	grant_waiters(cache);
+	cache_uncharge(cache, freed);
+	cache_grant(cache);
 }
 
 void cache_discard(struct cache *cache, struct cache_key key)
@@ -397,56 +289,8 @@ void cache_drop(struct cache *cache, struct cache_key key, const struct buf *buf
 void cache_drop_owner(struct cache *cache, uint64_t owner)
 {
 	for (int i = 0; i <= STRIPES; i++)
-		uncharge(cache, stripe_drop_owner(&cache->stripes[i], owner));
-	grant_waiters(cache);
-}
-
-/* Whether the bytes could be had at once; `most` as for budget_try. Others may take what was evicted: then false. */
-static bool reserve_now(struct cache *cache, uint64_t bytes, uint64_t most)
-{
-	uint64_t missing;
-	bool reserved = budget_try(&cache->budget, bytes, most, &missing);
-	if (!reserved && missing) {
-		evict(cache, missing);
-		reserved = budget_try(&cache->budget, bytes, most, &missing);
-	}
-	if (reserved)
-		stats_add(cache_bytes, bytes);
-	return reserved;
-}
-
-bool cache_reserve(struct cache *cache, struct reservation *reservation)
-{
-	if (reserve_now(cache, reservation->bytes, UINT64_MAX))
-		return true;
-	budget_enqueue(&cache->budget, reservation);
-	grant_waiters(cache);
-	return false;
-}
-
-bool cache_try_reserve(struct cache *cache, uint64_t bytes)
-{
-	bool reserved = reserve_now(cache, bytes, budget_limit(&cache->budget) / 2);
-	if (!reserved)
-		grant_waiters(cache);
-	return reserved;
-}
-
-void cache_release(struct cache *cache, uint64_t bytes)
-{
-	budget_release(&cache->budget, bytes);
-	stats_add(cache_bytes, -bytes);
-	grant_waiters(cache);
-}
-
-uint64_t cache_budget(const struct cache *cache)
-{
-	return budget_limit(&cache->budget);
-}
-
-uint64_t cache_used(const struct cache *cache)
-{
-	return budget_used(&cache->budget);
+		cache_uncharge(cache, stripe_drop_owner(&cache->stripes[i], owner));
+	cache_grant(cache);
 }
 
 uint64_t cache_new_owner(struct cache *cache)
