@@ -11,8 +11,28 @@
 
 /* In the order of their names, as they are listed in messages. */
 const struct codec_ops *const codec_rows[] = {
-	&blosc_codec_ops,	 &bytes_codec_ops,	   &crc32c_codec_ops, &gzip_codec_ops, &lz4_codec_ops,
-	&sharding_codec_ops, &transpose_codec_ops, &zlib_codec_ops,	  &zstd_codec_ops, NULL,
+	&adler32_codec_ops,
+	&astype_codec_ops,
+	&base64_codec_ops,
+	&bitround_codec_ops,
+	&blosc_codec_ops,
+	&bytes_codec_ops,
+	&crc32_codec_ops,
+	&crc32c_codec_ops,
+	&delta_codec_ops,
+	&fixedscaleoffset_codec_ops,
+	&fletcher32_codec_ops,
+	&gzip_codec_ops,
+	&jenkins_lookup3_codec_ops,
+	&lz4_codec_ops,
+	&packbits_codec_ops,
+	&quantize_codec_ops,
+	&sharding_codec_ops,
+	&byte_shuffle_codec_ops,
+	&transpose_codec_ops,
+	&zlib_codec_ops,
+	&zstd_codec_ops,
+	NULL,
 };
 
 #define NUMCODECS_PREFIX "numcodecs."
@@ -61,6 +81,11 @@ int codec_find(const char *name, bool v2, const struct codec_ops **ret_ops)
 	return err_set(ENOTSUP, "unknown codec \"%s\" (built in: %s)", shown.text, known.text);
 }
 
+enum codec_kind codec_kind(const struct codec_ops *ops, bool v2)
+{
+	return ops->array_in_v3 && !v2 ? CODEC_ARRAY_ARRAY : ops->kind;
+}
+
 void codec_known(struct str *str)
 {
 	for (const struct codec_ops *const *row = codec_rows; *row; row++)
@@ -74,14 +99,16 @@ int codec_open(const struct codec_spec *spec, bool v2, const struct repr *decode
 	const struct codec_ops *ops;
 	struct codec *codec;
 	int rc = codec_find(spec->name, v2, &ops);
-	if (!rc)
-		rc =
-			ops->open(spec->config, v2 || strip_prefix(&bare), ops->kind == CODEC_BYTES_BYTES ? NULL : decoded, &codec);
+	if (rc)
+		return err_prefix(rc, "%s", spec->where);
+	enum codec_kind kind = codec_kind(ops, v2);
+	rc = ops->open(spec->config, v2 || strip_prefix(&bare), kind == CODEC_BYTES_BYTES ? NULL : decoded, &codec);
 	if (rc)
 		return err_prefix(rc, "%s", spec->where);
 	codec->ops = ops;
+	codec->kind = kind;
 	codec->bytes = bytes;
-	if (ops->kind != CODEC_BYTES_BYTES)
+	if (kind != CODEC_BYTES_BYTES)
 		codec->decoded = *decoded;
 	*ret_codec = codec;
 	return 0;

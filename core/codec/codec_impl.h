@@ -16,28 +16,30 @@ struct codec_ops;
 /* Implementations embed it as their first member. */
 struct codec {
 	const struct codec_ops *ops;
-	struct repr decoded; /* array codecs: what they are handed when encoding */
-	uint64_t bytes;		 /* bytes -> bytes: decoded size at most (exact when the stage before has a fixed size) */
+	enum codec_kind kind; /* in this chain */
+	struct repr decoded;  /* array codecs: what they are handed when encoding */
+	uint64_t bytes;		  /* bytes -> bytes: decoded size at most (exact when the stage before has a fixed size) */
 };
 
 struct codec_ops {
 	const char *name;  /* Zarr v3 name; NULL when the codec has none */
 	const char *v2_id; /* numcodecs id; NULL when it has none */
 	enum codec_kind kind;
+	bool array_in_v3;	  /* a filter of numcodecs: bytes -> bytes in v2, array -> array as numcodecs.* in v3 */
 	unsigned decode_mbps; /* rough speed of decode, MB of output a second on one core */
 	bool in_place;		  /* decode copes with dst == src */
 
 	/*
 	 * Checks the configuration (NULL when absent; the getters cope with it) against what the codec is handed. `v2`: numcodecs
-	 * spelling. For bytes -> bytes codecs `decoded` is NULL. Sets no member of struct codec; codec.c does.
+	 * spelling. In the role of a bytes -> bytes codec `decoded` is NULL. Sets no member of struct codec; codec.c does.
 	 */
 	int (*open)(const struct json *config, bool v2, const struct repr *decoded, struct codec **ret_codec);
 	void (*close)(struct codec *codec);
 
-	/* array -> array: [what the next codec is handed]; NULL: the same. */
+	/* In the role of an array -> array codec: [what the next codec is handed]; NULL: the same. */
 	int (*encoded_repr)(const struct codec *codec, struct repr *ret_repr);
 
-	/* [Encoded bytes for `decoded` bytes.] *ret_fixed: always exactly so many, else at most. NULL: as many, fixed. */
+	/* In another role: [encoded bytes for `decoded` bytes.] *ret_fixed: always exactly so many, else at most. NULL: as many, fixed. */
 	uint64_t (*encoded_size)(const struct codec *codec, uint64_t decoded, bool *ret_fixed);
 
 	/* [Nothing to do at all (transpose by the identity, bytes in our order).] The pipeline then drops the stage. */
@@ -56,8 +58,13 @@ struct codec_ops {
 	void (*print)(const struct codec *codec, struct str *str);
 };
 
-extern const struct codec_ops bytes_codec_ops, transpose_codec_ops, sharding_codec_ops, crc32c_codec_ops,
-	zstd_codec_ops, gzip_codec_ops, zlib_codec_ops, lz4_codec_ops, blosc_codec_ops;
+extern const struct codec_ops adler32_codec_ops, astype_codec_ops, base64_codec_ops, bitround_codec_ops,
+	blosc_codec_ops, byte_shuffle_codec_ops, bytes_codec_ops, crc32_codec_ops, crc32c_codec_ops, delta_codec_ops,
+	fixedscaleoffset_codec_ops, fletcher32_codec_ops, gzip_codec_ops, jenkins_lookup3_codec_ops, lz4_codec_ops,
+	packbits_codec_ops, quantize_codec_ops, sharding_codec_ops, transpose_codec_ops, zlib_codec_ops, zstd_codec_ops;
+
+/* What a row is in a chain of v2, or of v3. */
+enum codec_kind codec_kind(const struct codec_ops *ops, bool v2);
 
 /*
  * The row of a name; ENOTSUP with the list of what is built in when unknown. `v2`: numcodecs ids, and the array codecs

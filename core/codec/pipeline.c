@@ -47,11 +47,12 @@ static int check_chain(const struct codec_list *list)
 		int rc = codec_find(spec->name, list->v2, &ops);
 		if (rc)
 			return err_prefix(rc, "%s", spec->where);
-		if (ops->kind == CODEC_BYTES_BYTES && !have_bytes)
+		enum codec_kind kind = codec_kind(ops, list->v2);
+		if (kind == CODEC_BYTES_BYTES && !have_bytes)
 			return err_set(ENOTSUP, "%s: %s before the codec that makes bytes of the array", spec->where, spec->name);
-		if (ops->kind != CODEC_BYTES_BYTES && have_bytes)
+		if (kind != CODEC_BYTES_BYTES && have_bytes)
 			return err_set(ENOTSUP, "%s: %s after the codec that made bytes of the array", spec->where, spec->name);
-		have_bytes |= ops->kind == CODEC_ARRAY_BYTES;
+		have_bytes |= kind == CODEC_ARRAY_BYTES;
 	}
 	if (!have_bytes)
 		return err_set(ENOTSUP, "codecs: no codec of the chain makes bytes of the array");
@@ -81,16 +82,17 @@ static int add_stage(struct pipeline *pipeline, struct codec *codec, const struc
 static int flow_through(struct flow *flow, const struct codec *codec)
 {
 	const struct codec_ops *ops = codec->ops;
-	if (ops->encoded_repr) {
+	if (codec->kind == CODEC_ARRAY_ARRAY) {
 		struct repr repr;
+		if (!ops->encoded_repr)
+			return 0;
 		int rc = ops->encoded_repr(codec, &repr);
 		if (rc)
 			return rc;
 		flow->repr = repr;
 		if (!repr_bytes(&flow->repr, &flow->size))
 			return err_set(EFBIG, "the encoded array is too large");
-	}
-	if (ops->encoded_size) {
+	} else if (ops->encoded_size) {
 		bool fixed;
 		flow->size = ops->encoded_size(codec, flow->size, &fixed);
 		flow->exact &= fixed;

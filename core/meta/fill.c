@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/base64.h"
 #include "base/endian.h"
 #include "base/err.h"
 #include "base/str.h"

@@ -65,13 +65,4 @@ void float_from_text(const char *text, uint32_t size, uint8_t *ret_bytes);
 /* As JSON: the shortest decimal that reads back to the same bits; a NaN that is not the canonical one has its bits in hex. */
 void float_print(struct str *str, const uint8_t *bytes, uint32_t size);
 
-/* base64.c: "0x" and exactly two digits for each of `size` bytes, the first byte first; else false. */
-bool hex_parse(const char *text, size_t length, uint8_t *ret_bytes, size_t size);
-
-/* The number of bytes (at most `max`) in *ret_size; false when it is no base64 or is longer. Both write ret_bytes as they go. */
-bool base64_parse(const char *text, size_t length, uint8_t *ret_bytes, size_t max, size_t *ret_size);
-
-/* The text without quotes. */
-void base64_print(struct str *str, const uint8_t *bytes, size_t size);
-
 #endif

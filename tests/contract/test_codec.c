@@ -86,6 +86,19 @@ static const struct {
 						 "\"index_location\":\"start\",\"index_codecs\":[{\"name\":\"bytes\",\"configuration\":"
 						 "{\"endian\":\"big\"}},\"crc32c\"]}"},
 	{"crc32c", "{}"},
+	{"adler32", "{\"location\":\"end\"}"},
+	{"crc32", "{\"location\":\"start\"}"},
+	{"jenkins_lookup3", "{\"initval\":77}"},
+	{"astype", "{\"encode_dtype\":\"<i4\",\"decode_dtype\":\">f8\"}"},
+	{"astype", "{\"encode_dtype\":\"<f8\",\"decode_dtype\":\"|u1\"}"},
+	{"delta", "{\"dtype\":\"<i2\"}"},
+	{"delta", "{\"dtype\":\">f2\",\"astype\":\"<f4\"}"},
+	{"delta", "{\"dtype\":\"<c16\",\"astype\":\"<c8\"}"},
+	{"fixedscaleoffset", "{\"dtype\":\"<f4\",\"astype\":\"<i2\",\"offset\":1000,\"scale\":0.1}"},
+	{"fixedscaleoffset", "{\"dtype\":\"<i8\",\"astype\":\"<f2\",\"offset\":1,\"scale\":0}"},
+	{"quantize", "{\"digits\":2,\"dtype\":\"<f8\",\"astype\":\"<f4\"}"},
+	{"shuffle", "{\"elementsize\":2}"},
+	{"shuffle", "{\"elementsize\":1}"},
 	{"zstd", "{\"level\":3,\"checksum\":true}"},
 	{"zstd", "{\"level\":-5}"},
 	{"gzip", "{\"level\":1}"},
@@ -177,13 +190,17 @@ static void encoded_size_holds(struct subject *s)
 				  (uintmax_t)bound);
 }
 
+/* A weak checksum may be right by chance (Fletcher's, of equal bytes); then the size tells the pipeline, where it is fixed. */
 static void cut_anywhere_is_eio(struct subject *s)
 {
 	struct room room;
 	size_t got;
+	bool fixed = true;
+	if (s->ops->encoded_size)
+		s->ops->encoded_size(s->codec, s->size, &fixed);
 	room_init(&room, s->size);
 	for (size_t n = 0; n < s->encoded->size; n += stride(s))
-		if (decode(s, s->encoded->data, n, &room, &got) == 0)
+		if (decode(s, s->encoded->data, n, &room, &got) == 0 && !(fixed && got < s->size))
 			ck_abort_msg("%s: %zu of %zu bytes decode", s->what, n, s->encoded->size);
 	room_finish(&room);
 }
@@ -230,7 +247,7 @@ static void a_smaller_room_is_eio(struct subject *s)
 	for (size_t i = 0; i < ARRAY_LEN(sizes); i++) {
 		struct room room;
 		size_t got;
-		if (s->ops->kind != CODEC_BYTES_BYTES)
+		if (s->codec->kind != CODEC_BYTES_BYTES)
 			return; /* array codecs are always given what they need */
 		room_init(&room, sizes[i]);
 		if (decode(s, s->encoded->data, s->encoded->size, &room, &got) == 0)
@@ -243,7 +260,7 @@ static void a_larger_room_keeps_the_true_size(struct subject *s)
 {
 	struct room room;
 	size_t got;
-	if (s->ops->kind != CODEC_BYTES_BYTES)
+	if (s->codec->kind != CODEC_BYTES_BYTES)
 		return;
 	room_init(&room, s->size + 100);
 	int rc = decode(s, s->encoded->data, s->encoded->size, &room, &got);
@@ -322,7 +339,9 @@ static void run_variant(const struct codec_ops *ops, const char *config, uint64_
 		s.size = bytes;
 		snprintf(s.what, sizeof(s.what), "%s %.80s on %d axes, %zu bytes", name, config, s.repr->ndim, s.size);
 		struct codec_spec spec = {.name = (char *)name, .config = json, .where = (char *)"codecs[0]"};
-		ck_assert_msg(codec_open(&spec, false, s.repr, bytes, &s.codec) == 0, "%s: %s", s.what, err_message());
+		/* filters as v2 has them: of bytes, whatever the elements */
+		ck_assert_msg(codec_open(&spec, ops->array_in_v3, s.repr, bytes, &s.codec) == 0, "%s: %s", s.what,
+					  err_message());
 		run_on_data(&s, test, needs_encoder);
 		ops->close(s.codec);
 		json_free(json);

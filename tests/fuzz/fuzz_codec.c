@@ -20,10 +20,13 @@ static const uint8_t fill[8] = {1, 2, 3, 4, 5, 6, 7, 8};
 
 /* An array of 2 x n elements of 4 bytes, in the configurations that array codecs need. */
 static const char *const configs[] = {
-	"{\"endian\":\"big\",\"order\":[1,0],\"location\":\"start\",\"chunk_shape\":[1,1],"
+	"{\"endian\":\"big\",\"order\":[1,0],\"location\":\"start\",\"chunk_shape\":[1,1],\"offset\":3,\"scale\":0.5,"
+	"\"dtype\":\"<i4\",\"astype\":\"<f8\",\"decode_dtype\":\"|u1\",\"encode_dtype\":\">f4\",\"elementsize\":3,"
 	"\"codecs\":[{\"name\":\"bytes\",\"configuration\":{\"endian\":\"big\"}},\"lz4\"],"
 	"\"index_codecs\":[{\"name\":\"bytes\",\"configuration\":{\"endian\":\"little\"}}]}",
-	"{\"endian\":\"little\",\"order\":[1,0],\"chunk_shape\":[2,1],\"index_location\":\"start\","
+	"{\"endian\":\"little\",\"order\":[1,0],\"chunk_shape\":[2,1],\"index_location\":\"start\",\"offset\":-1e300,"
+	"\"scale\":0,\"dtype\":\">f2\",\"astype\":\"<f2\",\"decode_dtype\":\"<c16\",\"encode_dtype\":\"<c8\","
+	"\"elementsize\":8,"
 	"\"codecs\":[{\"name\":\"bytes\",\"configuration\":{\"endian\":\"little\"}},\"zstd\"],"
 	"\"index_codecs\":[{\"name\":\"bytes\",\"configuration\":{\"endian\":\"big\"}}]}",
 };

@@ -11,6 +11,7 @@
 #include "../lib/seed.h"
 
 #include "base/base.h"
+#include "base/base64.h"
 #include "base/endian.h"
 #include "base/err.h"
 #include "base/json.h"

@@ -56,7 +56,7 @@ START_TEST(chains_that_are_none_are_refused_with_their_place)
 		{"[" LITTLE "," LITTLE "]", -ENOTSUP, "codecs[1]: "},
 		{"[" LITTLE "," SAME "]", -ENOTSUP, "codecs[1]: "},
 		{"[\"crc32c\"," LITTLE "]", -ENOTSUP, "codecs[0]: "},
-		{"[" LITTLE ",\"jpegxl\"]", -ENOTSUP, "codecs[1]: unknown codec \"jpegxl\" (built in: blosc, bytes, crc32c"},
+		{"[" LITTLE ",\"jpegxl\"]", -ENOTSUP, "codecs[1]: unknown codec \"jpegxl\" (built in: "},
 		{"[" LITTLE ",\"numcodecs.pcodec\"]", -ENOTSUP, "codecs[1]: unknown codec \"numcodecs.pcodec\""},
 		{"[" LITTLE ",\"numcodecs.bytes\"]", -ENOTSUP, "codecs[1]: unknown codec"},
 		{"[" LITTLE ",\"\"]", -ENOTSUP, "codecs[1]: unknown codec \"\""},

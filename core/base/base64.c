@@ -1,9 +1,9 @@
 /*
- * base64.c: bytes as text in fill values: base64 (RFC 4648, section 4) and hexadecimal.
+ * base64.c: by tables of characters.
  */
-#include <string.h>
+#include "base/base64.h"
 
-#include "meta/meta_impl.h"
+#include <string.h>
 
 static int hex_digit(char c)
 {

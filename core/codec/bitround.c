@@ -1,0 +1,47 @@
+/*
+ * bitround.c: the filter `bitround`, which cleared bits when it encoded: nothing is left to do (zarr-extensions, "bitround";
+ * numcodecs "bitround").
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "codec/codec_impl.h"
+
+static int bitround_open(const struct json *config, bool v2, const struct repr *decoded, struct codec **ret_codec)
+{
+	struct codec *codec = calloc(1, sizeof(*codec));
+	if (!codec)
+		return err_set(ENOMEM, "no memory for a codec");
+	*ret_codec = codec;
+	return 0;
+}
+
+static bool bitround_is_noop(const struct codec *codec)
+{
+	return true;
+}
+
+static int bitround_decode(const struct codec *codec, const void *src, size_t size, void *dst, size_t room,
+						   size_t *ret_size)
+{
+	if (size == 0 || size > room)
+		return err_set(EIO, "%zu bytes, expected %zu", size, room);
+	if (dst != src)
+		memmove(dst, src, size);
+	*ret_size = size;
+	return 0;
+}
+
+const struct codec_ops bitround_codec_ops = {
+	.name = "bitround",
+	.v2_id = "bitround",
+	.kind = CODEC_BYTES_BYTES,
+	.array_in_v3 = true,
+	.decode_mbps = 10000,
+	.in_place = true,
+	.open = bitround_open,
+	.close = codec_close_plain,
+	.is_noop = bitround_is_noop,
+	.decode = bitround_decode,
+};

@@ -1,0 +1,104 @@
+/*
+ * filter.c: elements a block at a time, through aligned memory on the stack.
+ */
+#include "codec/filter.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/checked.h"
+#include "base/err.h"
+#include "base/ndcopy.h"
+
+static const struct filter *filter_of(const struct codec *codec)
+{
+	return container_of(codec, const struct filter, codec);
+}
+
+int filter_parse_types(const struct json *config, struct number *ret_plain, struct number *ret_stored)
+{
+	struct number plain;
+	int rc = number_parse(config, "dtype", NULL, &plain);
+	if (!rc)
+		rc = number_parse(config, "astype", &plain, ret_stored);
+	if (!rc)
+		*ret_plain = plain;
+	return rc;
+}
+
+/* What the next codec is handed. zarr-python gives it the array's fill value, in the new type. */
+static void set_encoded(struct filter *filter, const struct repr *decoded)
+{
+	uint8_t fill[NUMBER_BYTES] __attribute__((aligned(NUMBER_BYTES))) = {0};
+	uint8_t cast[NUMBER_BYTES] __attribute__((aligned(NUMBER_BYTES))) = {0};
+	if (decoded->fill_value)
+		memcpy(fill, decoded->fill_value, filter->plain.size);
+	if (number_can_cast(&filter->plain, &filter->stored))
+		number_cast(&filter->plain, &filter->stored, fill, cast, 1);
+	memcpy(filter->encoded_fill, cast, sizeof(cast));
+	filter->encoded = *decoded;
+	filter->encoded.item_size = filter->stored.size;
+	filter->encoded.swap_unit = filter->stored.kind == DTYPE_COMPLEX ? filter->stored.size / 2 : filter->stored.size;
+	filter->encoded.fill_value = filter->encoded_fill;
+}
+
+int filter_new(const struct number *plain, const struct number *stored, const struct repr *decoded,
+			   struct filter **ret_filter)
+{
+	if (decoded && decoded->item_size != plain->size)
+		return err_set(EIO, "dtype: %u bytes, but the array's elements have %u", plain->size, decoded->item_size);
+	struct filter *filter = calloc(1, sizeof(*filter));
+	if (!filter)
+		return err_set(ENOMEM, "no memory for a codec");
+	filter->plain = *plain;
+	filter->stored = *stored;
+	filter->work = filter_cast;
+	if (decoded) {
+		/* elements of an array are in our order already */
+		filter->plain.swap_unit = filter->stored.swap_unit = 1;
+		set_encoded(filter, decoded);
+	}
+	*ret_filter = filter;
+	return 0;
+}
+
+int filter_encoded_repr(const struct codec *codec, struct repr *ret_repr)
+{
+	*ret_repr = filter_of(codec)->encoded;
+	return 0;
+}
+
+uint64_t filter_encoded_size(const struct codec *codec, uint64_t decoded, bool *ret_fixed)
+{
+	const struct filter *filter = filter_of(codec);
+	uint64_t size;
+	*ret_fixed = true;
+	return checked_mul(decoded / filter->plain.size, filter->stored.size, &size) ? size : UINT64_MAX;
+}
+
+void filter_cast(const struct filter *filter, struct filter_state *state, const void *stored, void *plain, size_t n)
+{
+	number_cast(&filter->stored, &filter->plain, stored, plain, n);
+}
+
+int filter_decode(const struct codec *codec, const void *src, size_t size, void *dst, size_t room, size_t *ret_size)
+{
+	const struct filter *filter = filter_of(codec);
+	uint8_t stored[NUMBER_BLOCK * NUMBER_BYTES] __attribute__((aligned(NUMBER_BYTES)));
+	uint8_t plain[NUMBER_BLOCK * NUMBER_BYTES] __attribute__((aligned(NUMBER_BYTES)));
+	struct filter_state state = {.started = false};
+	size_t in = filter->stored.size, out = filter->plain.size, n = size / in;
+	if (size == 0 || size % in)
+		return err_set(EIO, "%zu bytes are no elements of %zu", size, in);
+	if (n > room / out)
+		return err_set(EIO, "decodes to %zu elements, expected %zu", n, room / out);
+	for (size_t done = 0, block; done < n; done += block) {
+		block = MIN(n - done, NUMBER_BLOCK);
+		swap_bytes(stored, (const uint8_t *)src + done * in, block * in, filter->stored.swap_unit);
+		filter->work(filter, &state, stored, plain, block);
+		state.started = true;
+		swap_bytes((uint8_t *)dst + done * out, plain, block * out, filter->plain.swap_unit);
+	}
+	*ret_size = n * out;
+	return 0;
+}

@@ -1,0 +1,175 @@
+"""Filters and checksums of numcodecs against numcodecs itself: what it decodes from encoded elements, a mount shows, bit for bit.
+
+Each case is one array of v2 and one of v3 (`numcodecs.*`), written by hand from the codec's own configuration, so that encoded
+elements can be any: extremes, what no encoder makes, both byte orders. ZARRFS_TEST_SEED changes the elements.
+"""
+import json
+import os
+import warnings
+
+import numcodecs
+import numpy as np
+import pytest
+from conftest import Mounts  # noqa: F401
+
+INTEGERS = ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"]
+FLOATS = ["f2", "f4", "f8"]
+ALL = ["b1", *INTEGERS, *FLOATS]
+N = 700  # more than two blocks of the decoder, and not a whole number of them
+SEED = int(os.environ.get("ZARRFS_TEST_SEED", "4"))
+
+
+def name(dtype):
+    return np.dtype(dtype).str
+
+
+def both_orders(*dtypes):
+    return [(d, order) for d in dtypes for order in ("<", ">") if np.dtype(d).itemsize > 1 or order == "<"]
+
+
+def elements(rng, dtype, wild=True):
+    """Numbers of all sizes; wild: also the extremes, infinities, NaN and minus zero."""
+    dtype = np.dtype(dtype)
+    if dtype.kind == "b":
+        return rng.integers(0, 2, N).astype(dtype)
+    if dtype.kind in "iu":
+        info = np.iinfo(dtype)
+        values = rng.integers(info.min, info.max, N, dtype=dtype.newbyteorder("="), endpoint=True)
+        values[:4] = [info.min, info.max, 0, 1]
+        return values.astype(dtype)
+    if dtype.kind == "c":
+        return (rng.standard_normal(N) + 1j * rng.standard_normal(N)).astype(dtype)
+    values = (rng.standard_normal(N) * 10.0 ** rng.integers(-4, 4, N)).astype(dtype)
+    values[0] = -0.0
+    if wild:
+        values[-5:] = [np.inf, -np.inf, np.nan, np.finfo(dtype).max, np.finfo(dtype).tiny]
+    return values
+
+
+def typed_cases():
+    """(codec, the type of its encoded elements, of the decoded ones, whether encoded elements may be wild)"""
+    for dtype, order in both_orders(*INTEGERS, *FLOATS, "c8", "c16"):
+        plain = name(order + dtype)
+        yield numcodecs.Delta(dtype=plain), plain, plain, False
+        yield numcodecs.Quantize(digits=2, dtype=plain, astype=plain) if dtype in FLOATS else None, plain, plain, True
+    for dtype, astype in [("i4", "i2"), ("u8", "u1"), ("i2", "i8"), ("f8", "f4"), ("f4", "f2"), ("f8", "i4"), ("u2", "i1"), ("f2", "f8"),
+                          ("f4", "f8"), ("i4", "f8"), ("f4", "i4"), ("u8", "i8"), ("i8", "u8"), ("i2", "u1"), ("f2", "i2"), ("c8", "c16"), ("c16", "f4")]:
+        for order in "<>":
+            yield numcodecs.Delta(dtype=order + dtype, astype="<" + astype), name("<" + astype), name(order + dtype), False
+    for scale, offset in [(10, 100), (0.1, -3), (3, 0.25), (1e-3, 1e6)]:
+        for dtype, astype in [("f8", "u1"), ("f4", "i2"), ("f4", "f4"), ("f8", "f8"), ("f2", "f2"), ("f2", "u2"), ("f4", "f2"),
+                              ("f8", "u8"), ("f8", "f4"), ("f4", "i8"), ("f4", "u4")]:
+            for order in "<>":
+                codec = numcodecs.FixedScaleOffset(offset=offset, scale=scale, dtype=order + dtype, astype=order + astype)
+                yield codec, name(order + astype), name(order + dtype), False
+    yield numcodecs.FixedScaleOffset(offset=5, scale=2, dtype="<i4", astype="<i2"), "<i2", "<i4", False
+    yield numcodecs.FixedScaleOffset(offset=5, scale=2, dtype="|u1", astype="|u1"), "|u1", "|u1", False
+    for plain in ALL:
+        for stored in ALL:
+            for order in "<>":
+                # a float that no integer holds is undefined in C, and numpy's compilers differ
+                wild = np.dtype(plain).kind == "f" or np.dtype(stored).kind != "f"
+                yield numcodecs.AsType(name(order + stored), name(order + plain)), name(order + stored), name(order + plain), wild
+    for bits, dtype in [(3, "f2"), (10, "f4"), (20, "f8")]:
+        yield numcodecs.BitRound(bits), "<" + dtype, "<" + dtype, True
+
+
+def bytes_cases():
+    """(codec, payload, the type of the decoded elements)"""
+    rng = np.random.default_rng(SEED)
+    for n in (1, 2, 3, 7, 8, 9, 64, N):
+        bits = rng.integers(0, 2, n).astype(bool)
+        yield numcodecs.PackBits(), bits, "|b1"
+        payload = rng.integers(0, 256, n).astype("u1")
+        for codec in (
+            numcodecs.CRC32(), numcodecs.CRC32(location="end"), numcodecs.Adler32(), numcodecs.Adler32(location="end"),
+            numcodecs.CRC32C(), numcodecs.CRC32C(location="start"), numcodecs.Fletcher32(),
+            numcodecs.JenkinsLookup3(), numcodecs.JenkinsLookup3(initval=1234), numcodecs.Base64(), numcodecs.Zlib(1),
+        ):
+            yield codec, payload, "|u1"
+        for size in (1, 2, 3, 4, 8, 16):
+            wide = rng.integers(0, 256, n * size).astype("u1")
+            yield numcodecs.Shuffle(size), wide, "|u1"
+
+
+def cases():
+    """(codec, encoded bytes, decoded elements as they are in the array's type)"""
+    rng = np.random.default_rng(SEED)
+    for codec, stored, plain, wild in typed_cases():
+        if codec is None:
+            continue
+        encoded = elements(rng, stored, wild)
+        if codec.codec_id == "fixedscaleoffset" and np.dtype(plain).kind in "iu":
+            encoded = np.abs(encoded // 4)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            decoded = np.asarray(codec.decode(encoded.copy())).view(plain)
+        yield codec, encoded.tobytes(), decoded
+    for codec, payload, plain in bytes_cases():
+        encoded = bytes(codec.encode(payload))
+        yield codec, encoded, np.frombuffer(bytes(codec.decode(encoded)), dtype=plain)
+
+
+def write_v2(folder, codec, encoded, decoded):
+    os.makedirs(folder)
+    document = {
+        "zarr_format": 2, "shape": [len(decoded)], "chunks": [len(decoded)], "dtype": decoded.dtype.str, "order": "C",
+        "fill_value": None, "compressor": None, "filters": [codec.get_config()],
+    }
+    with open(os.path.join(folder, ".zarray"), "w") as f:
+        json.dump(document, f)
+    with open(os.path.join(folder, "0"), "wb") as f:
+        f.write(encoded)
+
+
+def is_array_codec(codec):
+    return codec.codec_id in ("delta", "fixedscaleoffset", "quantize", "astype", "bitround", "packbits")
+
+
+def write_v3(folder, codec, encoded, decoded):
+    """Bytes codecs behind `bytes`, array codecs in front of it; elements are little-endian there."""
+    os.makedirs(os.path.join(folder, "c"))
+    configuration = {k: v for k, v in codec.get_config().items() if k != "id"}
+    chain = [{"name": "numcodecs." + codec.codec_id, "configuration": configuration}, {"name": "bytes", "configuration": {"endian": "little"}}]
+    document = {
+        "zarr_format": 3, "node_type": "array", "shape": [len(decoded)], "data_type": decoded.dtype.name,
+        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [len(decoded)]}},
+        "chunk_key_encoding": {"name": "default"}, "fill_value": {"b": False, "c": [0, 0]}.get(decoded.dtype.kind, 0),
+        "codecs": chain if is_array_codec(codec) else chain[::-1],
+    }
+    with open(os.path.join(folder, "zarr.json"), "w") as f:
+        json.dump(document, f)
+    with open(os.path.join(folder, "c", "0"), "wb") as f:
+        f.write(encoded)
+
+
+def uses_big_endian(codec, decoded):
+    return decoded.dtype.byteorder == ">" or ">" in json.dumps(codec.get_config())
+
+
+@pytest.mark.parametrize("zarr_format", [2, 3])
+def test_every_filter_and_checksum_decodes_as_numcodecs_does(zarrfs, tmp_path, zarr_format):
+    table = list(cases())
+    store = tmp_path / "filters.zarr"
+    write = write_v2 if zarr_format == 2 else write_v3
+    for i, (codec, encoded, decoded) in enumerate(table):
+        if zarr_format == 2 or not uses_big_endian(codec, decoded):
+            write(str(store / f"a{i}"), codec, encoded, decoded)
+    wrong = []
+    compared = 0
+    with Mounts(zarrfs, str(tmp_path / "mounts"), seconds=120)(str(store)) as mounted:
+        for i, (codec, _, decoded) in enumerate(table):
+            if not os.path.isdir(store / f"a{i}"):
+                continue
+            compared += 1
+            wanted = decoded.astype(decoded.dtype.newbyteorder("<"))
+            try:
+                shown = np.fromfile(mounted / f"a{i}.raw", dtype=wanted.dtype)
+            except OSError as e:
+                wrong.append(f"a{i} {codec.get_config()}: {e}")
+                continue
+            if shown.tobytes() != wanted.tobytes():
+                at = np.flatnonzero(shown.view(f"V{wanted.dtype.itemsize}") != wanted.view(f"V{wanted.dtype.itemsize}"))
+                wrong.append(f"a{i} {codec.get_config()}: element {at[0]}: {shown[at[0]]!r}, numcodecs has {wanted[at[0]]!r}")
+    assert not wrong, f"seed {SEED}, {len(wrong)} of {compared}:\n" + "\n".join(wrong[:20])
+    assert compared > 200

@@ -1,0 +1,156 @@
+/*
+ * test_filters.c: filters and checksums on vectors that numcodecs made (0.16.6). tests/interop/test_filters.py compares them at
+ * large; these are the ones that a reader can follow.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "../lib/check_main.h"
+#include "../lib/codecs.h"
+
+#include "base/base.h"
+#include "base/base64.h"
+#include "base/err.h"
+
+/* One codec of v2 over bytes: encoded -> decoded, both in hex. */
+static const struct {
+	const char *codec, *encoded, *decoded;
+} vectors[] = {
+	/* 1000, 1001, 999 as '<i2': an absolute element, then differences; '>i2' the same in its own order */
+	{"{\"id\":\"delta\",\"dtype\":\"<i2\"}", "e8030100feff", "e803e903e703"},
+	{"{\"id\":\"delta\",\"dtype\":\">i2\"}", "03e80001fffe", "03e803e903e7"},
+	/* differences wrap: 250, +10 is 4 */
+	{"{\"id\":\"delta\",\"dtype\":\"|u1\"}", "fa0a", "fa04"},
+	/* narrow differences of wide elements */
+	{"{\"id\":\"delta\",\"dtype\":\"<i4\",\"astype\":\"|i1\"}", "7fff", "7f0000007e000000"},
+	/* -0.0 alone stays -0.0 */
+	{"{\"id\":\"delta\",\"dtype\":\"<f4\"}", "00000080", "00000080"},
+	/* 11 / 10 + 100 = 101.1 */
+	{"{\"id\":\"fixedscaleoffset\",\"offset\":100,\"scale\":10,\"dtype\":\"<f8\",\"astype\":\"|u1\"}", "0b",
+	 "6666666666465940"},
+	/* 301.7 -> 301 */
+	{"{\"id\":\"fixedscaleoffset\",\"offset\":1.7,\"scale\":1,\"dtype\":\"<i2\",\"astype\":\"<i2\"}", "2c01", "2d01"},
+	{"{\"id\":\"quantize\",\"digits\":1,\"dtype\":\"<f8\",\"astype\":\"<f4\"}", "0000c03f", "000000000000f83f"},
+	{"{\"id\":\"astype\",\"encode_dtype\":\"<f4\",\"decode_dtype\":\"<f8\"}", "0000c03f", "000000000000f83f"},
+	/* 300 as a byte */
+	{"{\"id\":\"astype\",\"encode_dtype\":\"<i2\",\"decode_dtype\":\"|u1\"}", "2c01", "2c"},
+	/* ten bools: six bits of padding, the first bool in the highest bit */
+	{"{\"id\":\"packbits\"}", "068140", "01000000000000010001"},
+	{"{\"id\":\"shuffle\",\"elementsize\":2}", "010203040a0b0c0d", "010a020b030c040d"},
+	{"{\"id\":\"base64\"}", "616263643d3d3d3d", NULL},
+	{"{\"id\":\"base64\"}", "7a6172723d3d", NULL},
+	{"{\"id\":\"base64\"}", "656d467963673d3d", "7a617272"},
+	{"{\"id\":\"crc32\"}", "2639f4cb313233343536373839", "313233343536373839"},
+	{"{\"id\":\"crc32\",\"location\":\"end\"}", "3132333435363738392639f4cb", "313233343536373839"},
+	{"{\"id\":\"crc32c\"}", "313233343536373839839206e3", "313233343536373839"},
+	{"{\"id\":\"crc32c\",\"location\":\"start\"}", "839206e3313233343536373839", "313233343536373839"},
+	{"{\"id\":\"adler32\"}", "de011e09313233343536373839", "313233343536373839"},
+	{"{\"id\":\"fletcher32\"}", "313233343536373839d509df09", "313233343536373839"},
+	{"{\"id\":\"fletcher32\"}", "313233343536373839d509df08", NULL},
+	{"{\"id\":\"jenkins_lookup3\"}", "313233343536373839969a5d84", "313233343536373839"},
+	{"{\"id\":\"jenkins_lookup3\",\"initval\":1234}", "313233343536373839b0c0cd5e", "313233343536373839"},
+};
+
+static size_t from_hex(const char *text, uint8_t *bytes)
+{
+	size_t n = strlen(text) / 2;
+	char prefixed[128];
+	snprintf(prefixed, sizeof(prefixed), "0x%s", text);
+	ck_assert(hex_parse(prefixed, strlen(prefixed), bytes, n));
+	return n;
+}
+
+static int decode(const char *codec, const uint8_t *encoded, size_t size, size_t room, uint8_t *dst)
+{
+	struct test_codecs codecs;
+	struct pipeline *pipeline;
+	char text[256];
+	const struct repr bytes = {
+		.ndim = 1, .shape = {room}, .item_size = 1, .swap_unit = 1, .fill_value = (uint8_t[1]){0}};
+	snprintf(text, sizeof(text), "[{\"id\":\"bytes\"},%s]", codec);
+	ck_assert_int_eq(test_codecs_parse(text, strlen(text), true, &codecs), 0);
+	int rc = pipeline_open(&codecs.list, &bytes, &pipeline);
+	ck_assert_msg(!rc, "%s: %s", codec, err_message());
+	rc = pipeline_decode(pipeline, encoded, size, dst);
+	pipeline_close(pipeline);
+	test_codecs_finish(&codecs);
+	return rc;
+}
+
+START_TEST(a_filter_decodes_what_numcodecs_encoded)
+{
+	uint8_t encoded[64], wanted[64] = {0}, got[64];
+	size_t size = from_hex(vectors[_i].encoded, encoded);
+	size_t room = vectors[_i].decoded ? from_hex(vectors[_i].decoded, wanted) : 9;
+	int rc = decode(vectors[_i].codec, encoded, size, room, got);
+	if (!vectors[_i].decoded) {
+		ck_assert_int_eq(rc, -EIO);
+		return;
+	}
+	ck_assert_msg(!rc, "%s: %s", vectors[_i].codec, err_message());
+	ck_assert_mem_eq(got, wanted, room);
+}
+END_TEST
+
+START_TEST(a_flipped_bit_anywhere_fails_a_checksum)
+{
+	static const char *const codecs[] = {"crc32", "crc32c", "adler32"};
+	uint8_t encoded[64], got[64];
+	for (size_t c = 0; c < ARRAY_LEN(codecs); c++)
+		for (size_t v = 0; v < ARRAY_LEN(vectors); v++) {
+			char name[64];
+			snprintf(name, sizeof(name), "{\"id\":\"%s\"}", codecs[c]);
+			if (strcmp(name, vectors[v].codec) != 0)
+				continue;
+			size_t size = from_hex(vectors[v].encoded, encoded);
+			for (size_t bit = 0; bit < 8 * size; bit++) {
+				encoded[bit / 8] ^= (uint8_t)(1 << bit % 8);
+				ck_assert_int_eq(decode(name, encoded, size, size - 4, got), -EIO);
+				ck_assert_ptr_nonnull(strstr(err_message(), "stored is"));
+				encoded[bit / 8] ^= (uint8_t)(1 << bit % 8);
+			}
+		}
+}
+END_TEST
+
+static const struct {
+	const char *codec, *message;
+	int rc;
+} refusals[] = {
+	{"{\"id\":\"delta\"}", "codecs[1]: dtype: missing", -EIO},
+	{"{\"id\":\"delta\",\"dtype\":\"<i3\"}", "codecs[1]: dtype: ", -ENOTSUP},
+	{"{\"id\":\"delta\",\"dtype\":\"|S4\"}", "is no number", -ENOTSUP},
+	{"{\"id\":\"delta\",\"dtype\":\"|b1\"}", "no difference of bools", -ENOTSUP},
+	{"{\"id\":\"fixedscaleoffset\",\"dtype\":\"<f4\",\"offset\":1}", "scale: missing", -EIO},
+	{"{\"id\":\"astype\",\"encode_dtype\":\"<f4\"}", "decode_dtype: missing", -EIO},
+	{"{\"id\":\"crc32\",\"location\":\"middle\"}", "location: neither", -EIO},
+	{"{\"id\":\"jenkins_lookup3\",\"initval\":4294967296}", "initval: more than 32 bits", -EIO},
+};
+
+START_TEST(a_configuration_that_says_too_little_is_refused_with_its_member)
+{
+	struct test_codecs codecs;
+	struct pipeline *pipeline;
+	char text[256];
+	const struct repr bytes = {.ndim = 1, .shape = {8}, .item_size = 1, .swap_unit = 1, .fill_value = (uint8_t[1]){0}};
+	snprintf(text, sizeof(text), "[{\"id\":\"bytes\"},%s]", refusals[_i].codec);
+	ck_assert_int_eq(test_codecs_parse(text, strlen(text), true, &codecs), 0);
+	int rc = pipeline_open(&codecs.list, &bytes, &pipeline);
+	ck_assert_msg(rc == refusals[_i].rc, "%s: %d: %s", refusals[_i].codec, rc, err_message());
+	ck_assert_msg(strstr(err_message(), refusals[_i].message), "%s", err_message());
+	test_codecs_finish(&codecs);
+}
+END_TEST
+
+static Suite *filters_suite(void)
+{
+	Suite *suite = suite_create("filters");
+	TCase *tcase = tcase_create("filters");
+	tcase_add_loop_test(tcase, a_filter_decodes_what_numcodecs_encoded, 0, ARRAY_LEN(vectors));
+	tcase_add_test(tcase, a_flipped_bit_anywhere_fails_a_checksum);
+	tcase_add_loop_test(tcase, a_configuration_that_says_too_little_is_refused_with_its_member, 0, ARRAY_LEN(refusals));
+	suite_add_tcase(suite, tcase);
+	return suite;
+}
+
+CHECK_MAIN(filters_suite)
