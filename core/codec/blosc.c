@@ -22,11 +22,11 @@
 #include "base/checked.h"
 #include "base/endian.h"
 #include "base/err.h"
+#include "base/zstd_context.h"
 #include "codec/blosclz.h"
 #include "codec/codec_impl.h"
 #include "codec/deflate.h"
 #include "codec/shuffle.h"
-#include "codec/zstd_context.h"
 
 #define HEADER_BYTES 16
 #define FORMAT_VERSION 2

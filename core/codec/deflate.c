@@ -3,8 +3,8 @@
 
 #include <errno.h>
 
+#include "base/deflate_context.h"
 #include "base/err.h"
-#include "codec/deflate_context.h"
 
 #define DEFLATE_LEVEL_DEFAULT 6
 

@@ -6,10 +6,10 @@
  */
 #include <errno.h>
 
+#include "base/deflate_context.h"
 #include "base/endian.h"
 #include "base/err.h"
 #include "codec/deflate.h"
-#include "codec/deflate_context.h"
 
 static bool is_gzip(const uint8_t *p, size_t size)
 {

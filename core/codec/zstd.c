@@ -12,8 +12,8 @@
 
 #include "base/endian.h"
 #include "base/err.h"
+#include "base/zstd_context.h"
 #include "codec/codec_impl.h"
-#include "codec/zstd_context.h"
 
 struct zstd {
 	struct codec codec;

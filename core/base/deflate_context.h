@@ -1,4 +1,4 @@
-/* deflate_context.h: this thread's decompression context of libdeflate, shared by the codecs that decode gzip and zlib. */
+/* deflate_context.h: this thread's decompression context of libdeflate, for codecs and for the members of a zip file. */
 #ifndef ZARRFS_DEFLATE_CONTEXT_H
 #define ZARRFS_DEFLATE_CONTEXT_H
 

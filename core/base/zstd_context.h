@@ -1,4 +1,4 @@
-/* zstd_context.h: this thread's decompression context of libzstd, shared by the codecs that decode Zstandard frames. */
+/* zstd_context.h: this thread's decompression context of libzstd, for codecs and for the members of a zip file. */
 #ifndef ZARRFS_ZSTD_CONTEXT_H
 #define ZARRFS_ZSTD_CONTEXT_H
 
