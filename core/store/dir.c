@@ -11,11 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
-#include <linux/magic.h>
 #include <linux/openat2.h>
 
 #include "base/base.h"
@@ -23,19 +20,18 @@
 #include "base/str.h"
 #include "store/beneath.h"
 #include "store/dir_write.h"
+#include "store/local.h"
 #include "store/store_impl.h"
 
 /* O_NONBLOCK: a FIFO opens without waiting for its writer, to be refused afterwards. */
 #define OPEN_VALUE (O_RDONLY | O_NONBLOCK | O_NOCTTY)
-
-enum dir_tries { TRIES_NEVER, TRIES_NOWAIT, TRIES_PLAIN };
 
 struct dir_store {
 	struct store store;
 	int root;
 	bool root_has_links; /* st_nlink at open: a directory without a name left was removed, and all in it */
 	dev_t device;
-	atomic_int tries; /* enum dir_tries; becomes TRIES_NEVER when the kernel turns out not to support it */
+	atomic_int tries; /* enum local_tries; becomes LOCAL_NEVER when the kernel turns out not to support it */
 };
 
 struct dir_value {
@@ -50,16 +46,16 @@ struct dir_value {
 static int open_trying(struct dir_store *dir, const char *key)
 {
 	int tries = atomic_load_explicit(&dir->tries, memory_order_relaxed);
-	if (tries == TRIES_NEVER)
+	if (tries == LOCAL_NEVER)
 		return -EAGAIN;
-	uint64_t resolve = RESOLVE_NO_XDEV | (tries == TRIES_NOWAIT ? RESOLVE_CACHED : 0);
+	uint64_t resolve = RESOLVE_NO_XDEV | (tries == LOCAL_NOWAIT ? RESOLVE_CACHED : 0);
 	int fd = beneath_open_once(dir->root, key, OPEN_VALUE, resolve | RESOLVE_NO_SYMLINKS);
 	if (fd == -ENOENT || fd == -ENOTDIR)
 		return fd;
 	if (fd == -ELOOP)
 		fd = beneath_open_once(dir->root, key, OPEN_VALUE, resolve);
 	if (fd == -EINVAL) /* RESOLVE_CACHED came with Linux 5.12 */
-		atomic_store_explicit(&dir->tries, TRIES_NEVER, memory_order_relaxed);
+		atomic_store_explicit(&dir->tries, LOCAL_NEVER, memory_order_relaxed);
 	return fd < 0 ? -EAGAIN : fd;
 }
 
@@ -69,13 +65,6 @@ static int absent(const struct dir_store *dir, const char *key)
 	if (fstat(dir->root, &st) < 0 || (dir->root_has_links && st.st_nlink == 0))
 		return err_set(ESTALE, "%s: the store's directory was removed", key);
 	return err_set(ENOENT, "%s: no such key", key);
-}
-
-/* A call on an open file failed: whatever it says, the key is not absent. */
-static int failed(int errnum, const char *key)
-{
-	int meant = errnum == ENOENT ? ESTALE : errnum == EAGAIN ? EIO : errnum;
-	return err_set(meant, "%s: %s", key, strerror(errnum));
 }
 
 static int open_failed(const struct dir_store *dir, int errnum, const char *key)
@@ -94,24 +83,7 @@ static int open_failed(const struct dir_store *dir, int errnum, const char *key)
 	case ENODEV:
 		return err_set(EIO, "%s: not a regular file", key);
 	default:
-		return failed(errnum, key);
-	}
-}
-
-static enum dir_tries tries_of(int root)
-{
-	struct statfs st;
-	if (fstatfs(root, &st) < 0)
-		return TRIES_NEVER;
-	switch ((uint32_t)st.f_type) {
-	case EXT4_SUPER_MAGIC:
-	case XFS_SUPER_MAGIC:
-	case BTRFS_SUPER_MAGIC:
-		return TRIES_NOWAIT;
-	case TMPFS_MAGIC:
-		return TRIES_PLAIN;
-	default:
-		return TRIES_NEVER;
+		return local_failed(errnum, key);
 	}
 }
 
@@ -142,7 +114,7 @@ static int dir_open(const char *path, struct store **ret_store)
 	dir->root = root;
 	dir->root_has_links = st.st_nlink > 0;
 	dir->device = st.st_dev;
-	atomic_init(&dir->tries, tries_of(root));
+	atomic_init(&dir->tries, local_tries_of(root));
 	*ret_store = &dir->store;
 	return 0;
 }
@@ -154,40 +126,11 @@ static void dir_close(struct store *store)
 	free(dir);
 }
 
-static int64_t nanoseconds(struct timespec time)
-{
-	int64_t ns;
-	if (__builtin_mul_overflow((int64_t)time.tv_sec, INT64_C(1000000000), &ns) ||
-		__builtin_add_overflow(ns, (int64_t)time.tv_nsec, &ns))
-		return 0;
-	return ns;
-}
-
-/* The finalizer of splitmix64, over one number more. */
-static uint64_t mix(uint64_t hash, uint64_t number)
-{
-	hash = (hash ^ number) + UINT64_C(0x9e3779b97f4a7c15);
-	hash = (hash ^ (hash >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-	hash = (hash ^ (hash >> 27)) * UINT64_C(0x94d049bb133111eb);
-	return hash ^ (hash >> 31);
-}
-
-static struct value_info info_of(const struct stat *st)
-{
-	uint64_t hash = mix((uint64_t)nanoseconds(st->st_mtim), (uint64_t)nanoseconds(st->st_ctim));
-	return (struct value_info){
-		.size = (uint64_t)st->st_size,
-		.mtime_ns = nanoseconds(st->st_mtim),
-		.version = mix(mix(hash, (uint64_t)st->st_size), (uint64_t)st->st_ino),
-		.ranges_cheap = true,
-	};
-}
-
 static int value_of_fd(const struct dir_store *dir, const char *key, int fd, struct value **ret_value)
 {
 	struct stat st;
 	if (fstat(fd, &st) < 0)
-		return failed(errno, key);
+		return local_failed(errno, key);
 	if (S_ISDIR(st.st_mode))
 		return absent(dir, key);
 	if (!S_ISREG(st.st_mode))
@@ -197,7 +140,7 @@ static int value_of_fd(const struct dir_store *dir, const char *key, int fd, str
 	if (!value)
 		return err_set(ENOMEM, "%s: no memory for a value", key);
 	*value = (struct dir_value){
-		.value.info = info_of(&st),
+		.value.info = local_info(&st),
 		.fd = fd,
 		.has_links = st.st_nlink > 0,
 		.is_on_root_device = st.st_dev == dir->device,
@@ -228,62 +171,21 @@ static void dir_close_value(struct value *value)
 	free(dv);
 }
 
-static int read_waiting(const struct dir_value *dv, uint64_t offset, void *dst, size_t size, size_t *ret_size)
-{
-	bool blocks = false;
-	for (;;) {
-		ssize_t got = pread(dv->fd, dst, size, (off_t)offset);
-		if (got >= 0) {
-			*ret_size = (size_t)got;
-			return 0;
-		}
-		if (errno == EAGAIN && !blocks) { /* a few file systems heed the O_NONBLOCK that the open needed */
-			blocks = fcntl(dv->fd, F_SETFL, O_RDONLY) == 0;
-			if (blocks)
-				continue;
-		}
-		if (errno != EINTR)
-			return failed(errno, dv->key);
-	}
-}
-
-/* 0 bytes before the end are no answer either: Linux 5.9 gives them where it should give EAGAIN (preadv2(2), BUGS). */
-static int read_trying(struct dir_value *dv, uint64_t offset, void *dst, size_t size, size_t *ret_size)
-{
-	struct dir_store *dir = container_of(dv->value.store, struct dir_store, store);
-	int tries = atomic_load_explicit(&dir->tries, memory_order_relaxed);
-	if (tries == TRIES_NEVER || !dv->is_on_root_device)
-		return -EAGAIN;
-	struct iovec into = {.iov_base = dst, .iov_len = size};
-	ssize_t got = preadv2(dv->fd, &into, 1, (off_t)offset, tries == TRIES_NOWAIT ? RWF_NOWAIT : 0);
-	if (got < 0 && errno == EOPNOTSUPP)
-		atomic_store_explicit(&dir->tries, TRIES_NEVER, memory_order_relaxed);
-	if (got <= 0)
-		return -EAGAIN;
-	*ret_size = (size_t)got;
-	return 0;
-}
-
-/* Looked at after each read: what was read is of the version that was opened, or the read fails. */
-static int check_unchanged(const struct dir_value *dv)
-{
-	struct stat st;
-	if (fstat(dv->fd, &st) < 0)
-		return failed(errno, dv->key);
-	if ((uint64_t)st.st_size != dv->value.info.size || nanoseconds(st.st_mtim) != dv->value.info.mtime_ns)
-		return err_set(ESTALE, "%s: changed while it was open", dv->key);
-	if (dv->has_links && st.st_nlink == 0)
-		return err_set(ESTALE, "%s: replaced or removed while it was open", dv->key);
-	return 0;
-}
-
 static int dir_read(struct value *value, uint64_t offset, void *dst, size_t size, enum store_how how, size_t *ret_size)
 {
 	struct dir_value *dv = container_of(value, struct dir_value, value);
+	struct dir_store *dir = container_of(value->store, struct dir_store, store);
 	size_t got = 0;
-	int rc = how == STORE_TRY ? read_trying(dv, offset, dst, size, &got) : read_waiting(dv, offset, dst, size, &got);
+	int rc;
+	if (how == STORE_TRY) {
+		rc = dv->is_on_root_device ? local_try_read(dv->fd, &dir->tries, offset, dst, size, &got) : -EAGAIN;
+	} else {
+		rc = local_read(dv->fd, offset, dst, size, &got);
+		if (rc)
+			return local_failed(-rc, dv->key);
+	}
 	if (rc == 0)
-		rc = check_unchanged(dv);
+		rc = local_check_unchanged(dv->fd, &value->info, dv->has_links, dv->key);
 	if (rc == 0)
 		*ret_size = got;
 	return rc;
@@ -319,7 +221,7 @@ static int dir_list(struct store *store, const char *prefix, int (*emit)(void *a
 		errno = 0;
 		const struct dirent *entry = readdir(stream);
 		if (!entry) {
-			rc = errno ? failed(errno, path) : 0;
+			rc = errno ? local_failed(errno, path) : 0;
 			break;
 		}
 		if (dir_write_is_temporary(entry->d_name) || !str_is_name(entry->d_name, strlen(entry->d_name)))
