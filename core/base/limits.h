@@ -21,4 +21,7 @@
 #define LIMIT_NODE_DEPTH 64		  /* groups inside each other */
 #define LIMIT_ENCODED_SLACK (UINT64_C(64) << 10) /* an encoded chunk is at most its bound plus this */
 
+/* The central directory of a zip file; as a table it takes about as much. */
+#define LIMIT_ZIP_DIRECTORY_BYTES (UINT64_C(1) << 30)
+
 #endif

@@ -6,11 +6,13 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/base.h"
 #include "base/err.h"
@@ -18,6 +20,7 @@
 #include "base/stats.h"
 #include "base/str.h"
 #include "store/store_impl.h"
+#include "store/zip_impl.h"
 
 #define DEFAULT_CONCURRENCY 16
 
@@ -27,8 +30,14 @@ static const struct scheme {
 	const char *suffix;
 	const struct store_ops *ops; /* NULL: known, not built in */
 } schemes[] = {
-	{"file", NULL, &dir_store_ops}, {"mem", NULL, &mem_store_ops}, {"zip", ".zip", NULL}, {"reference", ".json", NULL},
-	{"http", NULL, NULL},			{"https", NULL, NULL},		   {"s3", NULL, NULL},	  {"gs", NULL, NULL},
+	{"file", NULL, &dir_store_ops},
+	{"mem", NULL, &mem_store_ops},
+	{"zip", ".zip", &zip_store_ops},
+	{"reference", ".json", NULL},
+	{"http", NULL, NULL},
+	{"https", NULL, NULL},
+	{"s3", NULL, NULL},
+	{"gs", NULL, NULL},
 };
 
 /* Bytes of "scheme" in "scheme://rest" (RFC 3986, section 3.1); 0 for a plain path. */
@@ -52,14 +61,29 @@ static bool ends_with(const char *text, size_t size, const char *suffix)
 	return size >= n && memcmp(text + size - n, suffix, n) == 0;
 }
 
-/* The store that a local path means: a directory, unless it is a regular file with a suffix of the table. */
+static bool is_zip(const char *path, uint64_t size)
+{
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	bool is = fd >= 0 && zip_file_has_end(fd, size);
+	if (fd >= 0)
+		close(fd);
+	return is;
+}
+
+/*
+ * The store that a local path means: a directory, unless it is a regular file: a zip by how it ends, whatever its name is, or what
+ * its suffix in the table says.
+ */
 static const struct scheme *scheme_of_path(const char *path)
 {
 	struct stat st;
-	if (stat(path, &st) == 0 && S_ISREG(st.st_mode))
-		for (size_t i = 0; i < ARRAY_LEN(schemes); i++)
-			if (schemes[i].suffix && ends_with(path, strlen(path), schemes[i].suffix))
-				return &schemes[i];
+	if (stat(path, &st) < 0 || !S_ISREG(st.st_mode))
+		return &schemes[0];
+	bool zip = is_zip(path, (uint64_t)st.st_size);
+	for (size_t i = 0; i < ARRAY_LEN(schemes); i++)
+		if (zip ? schemes[i].ops == &zip_store_ops
+				: schemes[i].suffix && ends_with(path, strlen(path), schemes[i].suffix))
+			return &schemes[i];
 	return &schemes[0];
 }
 
@@ -85,22 +109,26 @@ static int find_scheme(const char *url, const struct scheme **ret_scheme, const 
 	return 0;
 }
 
+static size_t without_suffix(const char *name, size_t n, const char *suffix)
+{
+	return n > strlen(suffix) && ends_with(name, n, suffix) ? n - strlen(suffix) : n;
+}
+
+/* Of "a.zarr", "a.zip", "a.zarr.zip" and "a.json": "a". */
 static char *base_name_of(const char *path)
 {
-	static const char *const suffixes[] = {".zarr", ".zip", ".json"};
 	size_t end = strlen(path);
 	while (end > 0 && path[end - 1] == '/')
 		end--;
 	size_t start = end;
 	while (start > 0 && path[start - 1] != '/')
 		start--;
-	size_t n = end - start;
-	for (size_t i = 0; i < ARRAY_LEN(suffixes); i++)
-		if (n > strlen(suffixes[i]) && ends_with(path + start, n, suffixes[i])) {
-			n -= strlen(suffixes[i]);
-			break;
-		}
-	return str_is_name(path + start, n) ? strndup(path + start, n) : NULL;
+	const char *name = path + start;
+	size_t all = end - start, n = without_suffix(name, all, ".zip");
+	if (n == all)
+		n = without_suffix(name, all, ".json");
+	n = without_suffix(name, n, ".zarr");
+	return str_is_name(name, n) ? strndup(name, n) : NULL;
 }
 
 int store_init(struct store *store, const struct store_ops *ops, const char *url)
@@ -168,24 +196,37 @@ bool store_can_list(const struct store *store)
 	return store->ops->list != NULL;
 }
 
+bool store_recodes(const struct store *store)
+{
+	return store->recodes;
+}
+
 int store_concurrency(const struct store *store)
 {
 	return store->ops->concurrency > 0 ? store->ops->concurrency : DEFAULT_CONCURRENCY;
 }
 
 /* Every segment is a name, so no key leaves the store: "", "/a", "a/", "a//b", "." and ".." are refused here. */
+bool store_is_key(const char *key, size_t size)
+{
+	for (size_t at = 0; size < LIMIT_KEY_BYTES;) {
+		const char *slash = memchr(key + at, '/', size - at);
+		size_t n = slash ? (size_t)(slash - key) - at : size - at;
+		if (!str_is_name(key + at, n))
+			return false;
+		if (!slash)
+			return true;
+		at += n + 1;
+	}
+	return false;
+}
+
 static int check_key(const char *key)
 {
-	if (strlen(key) >= LIMIT_KEY_BYTES)
-		return err_set(EINVAL, "a key of %zu bytes", strlen(key));
-	for (const char *name = key;;) {
-		size_t n = strcspn(name, "/");
-		if (!str_is_name(name, n))
-			return err_set(EINVAL, "\"%s\" is no key", key);
-		if (name[n] == '\0')
-			return 0;
-		name += n + 1;
-	}
+	size_t size = strlen(key);
+	if (size >= LIMIT_KEY_BYTES)
+		return err_set(EINVAL, "a key of %zu bytes", size);
+	return store_is_key(key, size) ? 0 : err_set(EINVAL, "\"%s\" is no key", key);
 }
 
 int store_open_value(struct store *store, const char *key, enum store_how how, struct value **ret_value)

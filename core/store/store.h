@@ -57,6 +57,9 @@ const char *store_base_name(const struct store *store);
 /* Whether store_list works, and is cheap enough to prefer a node's own document to consolidated metadata. */
 bool store_can_list(const struct store *store);
 
+/* Whether some values are compressed by the store itself: to read one takes about its size in memory once more. */
+bool store_recodes(const struct store *store);
+
 /*
  * Opens a value. -ENOENT: proved absent. -EAGAIN: STORE_TRY and it might wait. -ESTALE, -EACCES, -EMFILE, -EIO ...: failed.
  * A key that is a directory is absent; a device, FIFO or socket is EIO. EINVAL: a malformed key.

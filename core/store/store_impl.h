@@ -16,6 +16,7 @@ struct store {
 	const struct store_ops *ops;
 	char *url;
 	char *base_name;
+	bool recodes; /* of store_recodes; set by open */
 };
 struct value {
 	struct store *store;
@@ -54,6 +55,10 @@ struct store_ops {
 
 extern const struct store_ops dir_store_ops;
 extern const struct store_ops mem_store_ops;
+extern const struct store_ops zip_store_ops;
+
+/* Whether `size` bytes are a well-formed key, one that stays in the store. For stores whose keys are a stranger's. */
+bool store_is_key(const char *key, size_t size);
 
 /* Gives an opened store its name; for stores that are not opened by url (tests). */
 int store_init(struct store *store, const struct store_ops *ops, const char *url);

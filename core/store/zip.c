@@ -1,0 +1,220 @@
+/*
+ * zip.c: a zip file as a store: a key is a member's name, a value its data. One descriptor is open; the directory is in memory, so
+ * absence and listings cost nothing but a look at the file: one that was replaced or appended to is no longer this store.
+ *
+ * A stored member's ranges are ranges of the file. A compressed one is read whole, and its ranges are dear. A read of a whole value
+ * checks its CRC-32; so it is all or nothing, also when it only tries.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/base.h"
+#include "base/err.h"
+#include "base/limits.h"
+#include "store/zip_impl.h"
+
+struct zip_store {
+	struct store store;
+	struct zip_file file;
+	struct zip_directory directory;
+};
+
+struct zip_value {
+	struct value value;
+	const struct zip_member *member;
+	const char *key; /* the directory's */
+	uint64_t data;	 /* where its data are in the file */
+};
+
+static struct zip_store *zip_of(struct store *store)
+{
+	return container_of(store, struct zip_store, store);
+}
+
+int zip_file_read(struct zip_file *file, uint64_t offset, void *dst, size_t size, enum store_how how, const char *name)
+{
+	for (size_t done = 0; done < size;) {
+		size_t got = 0;
+		uint8_t *to = (uint8_t *)dst + done;
+		int rc = how == STORE_TRY ? local_try_read(file->fd, &file->tries, offset + done, to, size - done, &got)
+								  : local_read(file->fd, offset + done, to, size - done, &got);
+		if (rc == -EAGAIN && how == STORE_TRY)
+			return rc;
+		if (rc)
+			return local_failed(-rc, name);
+		if (got == 0)
+			return err_set(ESTALE, "%s: the zip file ended at byte %" PRIu64, name, offset + done);
+		done += got;
+	}
+	return local_check_unchanged(file->fd, &file->info, file->has_links, "the zip file");
+}
+
+static int open_file(const char *path, struct zip_file *file)
+{
+	struct stat st;
+	file->fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (file->fd < 0)
+		return err_set(errno, "%s", strerror(errno));
+	int rc = fstat(file->fd, &st) < 0 ? err_set(errno, "%s", strerror(errno)) : 0;
+	if (!rc && !S_ISREG(st.st_mode))
+		rc = err_set(EIO, "not a regular file");
+	if (rc) {
+		close(file->fd);
+		return rc;
+	}
+	file->info = local_info(&st);
+	file->has_links = st.st_nlink > 0;
+	atomic_init(&file->tries, local_tries_of(file->fd));
+	return 0;
+}
+
+static int zip_open(const char *path, struct store **ret_store)
+{
+	struct zip_store *zip = calloc(1, sizeof(*zip));
+	if (!zip)
+		return err_set(ENOMEM, "no memory for a store");
+	int rc = open_file(path, &zip->file);
+	if (rc) {
+		free(zip);
+		return rc;
+	}
+	rc = zip_directory_read(&zip->file, path, &zip->directory);
+	if (rc) {
+		close(zip->file.fd);
+		free(zip);
+		return rc;
+	}
+	zip->store.recodes = zip->directory.recodes;
+	*ret_store = &zip->store;
+	return 0;
+}
+
+static void zip_close(struct store *store)
+{
+	struct zip_store *zip = zip_of(store);
+	close(zip->file.fd);
+	zip_directory_finish(&zip->directory);
+	free(zip);
+}
+
+/* Absence is proved by the directory, while the file is still the one that it is of. */
+static int check_present(struct zip_store *zip)
+{
+	return local_check_unchanged(zip->file.fd, &zip->file.info, zip->file.has_links, "the zip file");
+}
+
+static int zip_open_value(struct store *store, const char *key, enum store_how how, struct value **ret_value)
+{
+	struct zip_store *zip = zip_of(store);
+	const struct zip_directory *directory = &zip->directory;
+	size_t i = zip_directory_find(directory, key);
+	const struct zip_member *member = i < directory->n ? &directory->members[i] : NULL;
+	if (!member || strcmp(zip_member_key(directory, member), key) != 0) {
+		int rc = check_present(zip);
+		return rc ? rc : err_set(ENOENT, "%s: no such key", key);
+	}
+	uint64_t data;
+	int rc = zip_member_locate(&zip->file, member, key, how, &data);
+	if (rc)
+		return rc;
+	struct zip_value *zv = malloc(sizeof(*zv));
+	if (!zv)
+		return err_set(ENOMEM, "%s: no memory for a value", key);
+	*zv = (struct zip_value){
+		.value.info =
+			{
+				.size = member->size,
+				.mtime_ns = zip->file.info.mtime_ns,
+				.version = local_mix(local_mix(zip->file.info.version, member->header), member->crc),
+				.ranges_cheap = member->method == ZIP_STORED,
+			},
+		.member = member,
+		.key = zip_member_key(directory, member),
+		.data = data,
+	};
+	*ret_value = &zv->value;
+	return 0;
+}
+
+/* A part of a compressed member; who needs more than one reads it whole instead. */
+static int read_part(struct zip_file *file, const struct zip_value *zv, uint64_t offset, void *dst, size_t size,
+					 enum store_how how)
+{
+	if (zv->member->size > LIMIT_CHUNK_BYTES)
+		return err_set(EFBIG, "%s: %" PRIu64 " bytes, compressed in the zip file: too large to be read in parts",
+					   zv->key, zv->member->size);
+	autobuf whole = NULL;
+	int rc = buf_new((size_t)zv->member->size, &whole);
+	if (!rc)
+		rc = zip_member_read(file, zv->member, zv->data, zv->key, how, whole->data);
+	if (!rc)
+		memcpy(dst, whole->data + offset, size);
+	return rc;
+}
+
+static int zip_read(struct value *value, uint64_t offset, void *dst, size_t size, enum store_how how, size_t *ret_size)
+{
+	struct zip_value *zv = container_of(value, struct zip_value, value);
+	struct zip_file *file = &zip_of(value->store)->file;
+	int rc;
+	if (size == zv->member->size)
+		rc = zip_member_read(file, zv->member, zv->data, zv->key, how, dst);
+	else if (value->info.ranges_cheap)
+		rc = zip_file_read(file, zv->data + offset, dst, size, how, zv->key);
+	else
+		rc = read_part(file, zv, offset, dst, size, how);
+	if (rc == 0)
+		*ret_size = size;
+	return rc;
+}
+
+static void zip_close_value(struct value *value)
+{
+	free(container_of(value, struct zip_value, value));
+}
+
+/* From one child to the next by search: what is below a child may be many. */
+static int zip_list(struct store *store, const char *prefix, int (*emit)(void *arg, const char *name, bool is_prefix),
+					void *arg)
+{
+	struct zip_store *zip = zip_of(store);
+	const struct zip_directory *directory = &zip->directory;
+	autostr(start);
+	str_appendf(&start, "%s%s", prefix, prefix[0] ? "/" : "");
+	size_t skip = start.size;
+	bool found = prefix[0] == '\0';
+	int rc = check_present(zip);
+	for (size_t i = zip_directory_find(directory, start.text); !rc && i < directory->n;) {
+		const char *key = zip_member_key(directory, &directory->members[i]), *name = key + skip;
+		if (start.failed)
+			return err_set(ENOMEM, "%s: no memory", prefix);
+		if (strncmp(key, start.text, skip) != 0)
+			break;
+		size_t size = strcspn(name, "/");
+		bool is_prefix = name[size] == '/';
+		found = true;
+		start.size = skip;
+		str_append_bytes(&start, name, size);
+		if (size)
+			rc = emit(arg, start.text + skip, is_prefix);
+		str_append_bytes(&start, "0", 1); /* the character after the slash */
+		i = is_prefix ? zip_directory_find(directory, start.text) : i + 1;
+	}
+	if (rc)
+		return rc;
+	return found ? 0 : err_set(ENOENT, "%s: no such prefix", prefix);
+}
+
+const struct store_ops zip_store_ops = {
+	.scheme = "zip",
+	.open = zip_open,
+	.close = zip_close,
+	.open_value = zip_open_value,
+	.read = zip_read,
+	.close_value = zip_close_value,
+	.list = zip_list,
+};
