@@ -120,6 +120,8 @@ int load_open_value(struct load *load, enum place place, bool *ret_absent)
 
 int load_fetch(struct load *load, uint64_t offset, size_t size, enum place place)
 {
+	if (load->whole)
+		return buf_slice(load->whole, offset, size, &load->encoded);
 	size_t got = 0;
 	int rc = load->encoded ? 0 : buf_new(size, &load->encoded);
 	if (rc)
@@ -141,7 +143,12 @@ void load_drop_encoded(struct load *load)
 	load->fetched = 0;
 }
 
-/* All that a load with so many encoded bytes needs. */
+uint64_t load_read_scratch(const struct load *load, uint64_t bytes)
+{
+	return store_recodes(load->array->env.store) ? bytes : 0;
+}
+
+/* All that decoding so many encoded bytes needs. */
 static uint64_t needed_memory(const struct array *array, uint64_t encoded)
 {
 	if (pipeline_is_identity(array->unit))
@@ -154,7 +161,7 @@ static int stage_reserve(struct load *load)
 	struct cache *cache = load->array->env.cache;
 	/* an unsharded chunk's size is known when it is opened: its bound is reserved, and the rest given back then */
 	uint64_t encoded = load->value ? load->size : pipeline_encoded_bound(load->array->unit);
-	uint64_t bytes = needed_memory(load->array, encoded);
+	uint64_t bytes = needed_memory(load->array, encoded) + load_read_scratch(load, encoded);
 	load->stage = STAGE_FETCH;
 	if (load->ahead && cache_try_reserve(cache, bytes)) {
 		load->reserved = bytes;
@@ -261,6 +268,8 @@ static int stage_decode(struct load *load, enum place place, struct buf **ret_ch
 static void close_stored(struct load *load)
 {
 	load_drop_encoded(load);
+	buf_unref(load->whole);
+	load->whole = NULL;
 	value_unref(load->value);
 	load->value = NULL;
 }
@@ -335,7 +344,7 @@ static bool try_again(struct load *load, int rc)
 	load_unreserve(load, load->reserved);
 	load->stage = STAGE_INDEX;
 	load->level = 0;
-	load->offset = load->size = 0;
+	load->offset = load->size = load->whole_size = 0;
 	load->absent = false;
 	return true;
 }

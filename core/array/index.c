@@ -4,6 +4,9 @@
  * An index is read by the load that found it missing, never queued behind others; who comes meanwhile waits for it. The cached
  * index owns the open value, so that index and data are of one version; evicting it closes the value, and so does a read that
  * finds the value changed.
+ *
+ * Where a value's ranges are dear (a deflated member of a zip), a range is not worth less than all of it: the index's load reads the
+ * whole value, and the cached index owns that too. Inner chunks are then slices.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -17,6 +20,7 @@
 /* A decoded index as the cache keeps it. It owns the open value, so that index and data are of one version. */
 struct shard_index {
 	struct value *value;
+	struct buf *whole;	   /* of a value whose ranges are dear, with the outermost index; else NULL */
 	uint64_t offset, size; /* of the shard in the value */
 	struct shard_entry entries[];
 };
@@ -44,7 +48,25 @@ static void index_release(void *arg)
 {
 	struct shard_index *index = arg;
 	value_unref(index->value);
+	buf_unref(index->whole);
 	free(index);
+}
+
+/* Whether the load is at the outermost index of a value whose ranges are dear. */
+static bool is_whole_needed(const struct load *load)
+{
+	return load->level == 0 && !load->whole && !value_info(load->value)->ranges_cheap;
+}
+
+static int fetch_whole(struct load *load, enum place place)
+{
+	int rc = load_fetch(load, 0, (size_t)load->size, place);
+	if (rc)
+		return rc;
+	load->whole = load->encoded;
+	load->encoded = NULL;
+	load->fetched = 0;
+	return 0;
 }
 
 /* Reads and decodes the index of the shard that the load's extent is. */
@@ -57,7 +79,10 @@ static int read_index(struct load *load, enum place place, struct buf **ret_buf)
 					   encoded_bytes);
 	uint64_t at = load->offset + (sharding_index_at_end(sharding) ? load->size - encoded_bytes : 0);
 
-	int rc = load_fetch(load, at, encoded_bytes, place);
+	bool is_dear = is_whole_needed(load);
+	int rc = is_dear ? fetch_whole(load, place) : 0;
+	if (!rc)
+		rc = load_fetch(load, at, encoded_bytes, place);
 	if (rc)
 		return rc;
 	struct shard_index *index = malloc(index_memory(load));
@@ -71,10 +96,25 @@ static int read_index(struct load *load, enum place place, struct buf **ret_buf)
 		return rc;
 	}
 	index->value = value_ref(load->value);
+	index->whole = is_dear ? buf_ref(load->whole) : NULL;
 	index->offset = load->offset;
 	index->size = load->size;
 	stats_add(indexes_read, 1);
 	return 0;
+}
+
+/* The value that the index is of, and all of it when that is at hand: the cache may have kept indexes of two openings. */
+static void follow_value(struct load *load, const struct shard_index *index)
+{
+	bool is_same = load->value && value_info(load->value)->version == value_info(index->value)->version;
+	if (index->whole || !is_same) {
+		buf_unref(load->whole);
+		load->whole = index->whole ? buf_ref(index->whole) : NULL;
+	}
+	if (load->value != index->value) {
+		value_unref(load->value);
+		load->value = value_ref(index->value);
+	}
 }
 
 /* From an index (NULL: the shard is absent) to the extent of the piece inside. */
@@ -100,10 +140,7 @@ static int follow_index(struct load *load, const struct buf *buf)
 	if (present < 0)
 		return present;
 	load->absent = !present;
-	if (load->value != index->value) {
-		value_unref(load->value);
-		load->value = value_ref(index->value);
-	}
+	follow_value(load, index);
 	load->offset = index->offset + entry->offset;
 	load->size = entry->size;
 	load->level++;
@@ -135,32 +172,66 @@ void load_end_index(struct load *load, struct buf *index, int rc)
 		cache_fail(cache, index_key(load), rc);
 		err_restore(&message);
 	} else {
-		uint64_t kept = index ? index_memory(load) : 0;
+		const struct shard_index *made = index ? (const struct shard_index *)index->data : NULL;
+		uint64_t kept = made ? index_memory(load) + (made->whole ? made->whole->size : 0) : 0;
 		load->reserved -= kept;
 		cache_fill(cache, index_key(load), index, kept);
 	}
 	load_unreserve(load, load->reserved);
 }
 
-/* The load that found an index missing reads it; it has reserved the index's memory. */
+/* Reserves what reading the index takes, as far as that is known. False: it waits. */
+static bool reserve_index(struct load *load)
+{
+	uint64_t read = load->whole_size ? load->whole_size + load_read_scratch(load, load->whole_size) : 0;
+	uint64_t encoded = sharding_index_bytes(load->array->levels[load->level].sharding);
+	return load->reserved || load_reserve(load, index_memory(load) + encoded + read);
+}
+
+/* The shard turns out to be one that is read whole: closes it and reserves anew, because what waits holds nothing. */
+static int expect_whole(struct load *load)
+{
+	uint64_t most = load->array->env.max_chunk;
+	if (load->size > most)
+		return err_set(EFBIG,
+					   "shard of %" PRIu64
+					   " bytes is compressed by the store, and more than --max-chunk allows (%" PRIu64 ")",
+					   load->size, most);
+	load->whole_size = load->size;
+	value_unref(load->value);
+	load->value = NULL;
+	load_unreserve(load, load->reserved);
+	return 0;
+}
+
+/* Opens the value that the index is in, with the memory reserved that reading it takes. */
+static int open_shard(struct load *load, enum place place, bool *ret_absent)
+{
+	int rc = 0;
+	while (!rc) {
+		if (!reserve_index(load))
+			return LOAD_WAITS;
+		if (load->value)
+			return 0;
+		rc = load_open_value(load, place, ret_absent);
+		if (rc || *ret_absent)
+			return rc;
+		load->size = value_info(load->value)->size;
+		if (is_whole_needed(load) && load->size != load->whole_size)
+			rc = expect_whole(load);
+	}
+	return rc;
+}
+
+/* The load that found an index missing reads it. */
 static int load_index(struct load *load, enum place place)
 {
 	bool absent = false;
-	if (!load->reserved) {
-		uint64_t bytes = index_memory(load) + sharding_index_bytes(load->array->levels[load->level].sharding);
-		if (!load_reserve(load, bytes))
-			return LOAD_WAITS;
-	}
-	int rc = 0;
-	if (!load->value) {
-		rc = load_open_value(load, place, &absent);
-		if (!rc && !absent)
-			load->size = value_info(load->value)->size;
-	}
 	autobuf index = NULL;
+	int rc = open_shard(load, place, &absent);
 	if (!rc && !absent)
 		rc = read_index(load, place, &index);
-	if (rc == -EAGAIN)
+	if (rc == -EAGAIN || rc == LOAD_WAITS)
 		return rc;
 	load_end_index(load, index, rc);
 	return rc ? rc : follow_index(load, index);

@@ -24,6 +24,8 @@ struct load {
 	int level;			   /* of the index that comes next */
 	struct value *value;   /* that the extent lies in, once known */
 	uint64_t offset, size; /* the extent of the shard or chunk in the value */
+	struct buf *whole;	   /* all of the value, where its ranges are dear */
+	uint64_t whole_size;   /* of such a value: what its index is reserved with; 0 until it is known */
 	uint64_t reserved;	   /* bytes */
 	struct buf *encoded;   /* of the index, then of the chunk */
 	size_t fetched;		   /* bytes of it that are there */
@@ -55,6 +57,9 @@ void load_drop_indexes(const struct load *load);
 /* Ends the index that the load has claimed: with an index, absent (NULL, rc 0), or failed. The message stays this thread's. */
 void load_end_index(struct load *load, struct buf *index, int rc);
 
+/* What reading so many bytes takes beside them: as many again where the store decompresses. */
+uint64_t load_read_scratch(const struct load *load, uint64_t bytes);
+
 /* True: the bytes are reserved. False: they will be, and the load then goes on. */
 bool load_reserve(struct load *load, uint64_t bytes);
 void load_unreserve(struct load *load, uint64_t bytes);
@@ -66,8 +71,8 @@ void load_piece(const struct load *load, const struct layout_grid *grid, uint64_
 int load_open_value(struct load *load, enum place place, bool *ret_absent);
 
 /*
- * Fills load->encoded (made with `size` bytes at the first call) from the value. -EAGAIN: with what was read; the next call goes
- * on from there.
+ * Fills load->encoded (made with `size` bytes at the first call) from the value, or from all of it that is at hand. -EAGAIN: with
+ * what was read; the next call goes on from there.
  */
 int load_fetch(struct load *load, uint64_t offset, size_t size, enum place place);
 /* The encoded bytes are no longer needed. */

@@ -195,6 +195,7 @@ int mem_store_set_faults(struct store *store, const struct mem_fault *faults, in
 	bool failed = !copies;
 	for (int i = 0; i < n && !failed; i++) {
 		copies[i] = faults[i];
+		mem->store.recodes |= faults[i].dear;
 		copies[i].key_part = strdup(faults[i].key_part);
 		failed = !copies[i].key_part;
 	}
@@ -270,7 +271,7 @@ static int mem_open_value(struct store *store, const char *key, enum store_how h
 				.size = entry->bytes->size,
 				.mtime_ns = (int64_t)entry->version * 1000000000, /* the n-th put is n seconds after the epoch */
 				.version = entry->version,
-				.ranges_cheap = true,
+				.ranges_cheap = !fault.dear,
 			},
 		.bytes = buf_ref(entry->bytes),
 	};

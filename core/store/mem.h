@@ -13,6 +13,7 @@ struct mem_fault {
 	int open_errnum; /* open_value fails with it; 0: does not */
 	int read_errnum; /* read fails with it */
 	int short_read;	 /* a read gives at most so many bytes at once; 0: all */
+	bool dear;		 /* their ranges are not cheap, and the store recodes from then on */
 };
 
 /* An empty store called `name` ("mem://name"), that can list or not. store_close frees it. */

@@ -146,6 +146,22 @@ END_TEST
 
 /* ------------------------------------------------ cost ------------------------------------------------ */
 
+static struct value_info info_of_value(const char *key)
+{
+	struct value *value;
+	ck_assert_int_eq(store_open_value(env.env.store, key, STORE_WAIT, &value), 0);
+	struct value_info info = *value_info(value);
+	value_unref(value);
+	return info;
+}
+
+static const char *const dear_chains[] = {
+	SHARDED_2X2("end"),
+	SHARDED_2X2("start"),
+	"[" FIXTURE_SHARDING("4,8", FIXTURE_SHARDING("2,4", FIXTURE_BYTES, FIXTURE_BYTES, "end"), FIXTURE_BYTES,
+						 "start") "]",
+};
+
 START_TEST(one_element_of_a_sharded_array_costs_the_index_and_one_inner_chunk)
 {
 	/* 4 x 4 inner chunks of 8 bytes; an index entry has 16 bytes, its checksum 4 */
@@ -182,6 +198,42 @@ START_TEST(one_element_below_two_shardings_costs_two_indexes_and_one_inner_chunk
 	struct mem_counts counts = mem_store_counts(env.env.store, "");
 	ck_assert_uint_eq(counts.opens, 1);
 	ck_assert_uint_eq(counts.bytes, 4 * 16 + 4 * 16 + 16);
+	close_all();
+}
+END_TEST
+
+/* Twice opened: its size says how much memory the load must wait for, and what waits holds nothing. */
+START_TEST(a_shard_whose_ranges_are_dear_is_read_whole_and_once)
+{
+	struct fixture fixture = {.path = "a", .ndim = 2, .shape = {16, 16}, .chunk = {8, 8}, .codecs = dear_chains[_i]};
+	open_env();
+	set_fault((struct mem_fault){.key_part = "a/c", .dear = true});
+	open_array(&fixture);
+	check_well(&fixture, 10, 2);
+	struct mem_counts counts = mem_store_counts(env.env.store, "a/c/0/0");
+	struct value_info info = info_of_value("a/c/0/0");
+	ck_assert_uint_eq(counts.opens, 2);
+	ck_assert_uint_eq(counts.reads, 1);
+	ck_assert_uint_eq(counts.bytes, info.size);
+	ck_assert_uint_ge(cache_used(env.env.cache), info.size);
+	check_well(&fixture, 0, fixture_bytes(&fixture));
+	ck_assert_uint_eq(mem_store_counts(env.env.store, "a/c/0/0").bytes, info.size);
+	ck_assert_uint_eq(mem_store_counts(env.env.store, "a/c").reads, 4);
+	close_all();
+}
+END_TEST
+
+/* 388 bytes: 16 inner chunks of 8, an index of 260. */
+START_TEST(a_shard_whose_ranges_are_dear_may_be_as_large_as_a_chunk)
+{
+	struct fixture fixture = {.path = "a", .ndim = 2, .shape = {16, 16}, .chunk = {8, 8}, .codecs = SHARDED_2X2("end")};
+	uint8_t got[2];
+	fixture_env_open(&env, &(struct fixture_limits){.max_chunk = 387 + (unsigned)_i});
+	set_fault((struct mem_fault){.key_part = "a/c", .dear = true});
+	open_array(&fixture);
+	ck_assert_int_eq(read_one(0, got, 2), _i ? 0 : -EFBIG);
+	if (!_i)
+		check_message("shard of 388 bytes is compressed by the store, and more than --max-chunk allows (387)");
 	close_all();
 }
 END_TEST
@@ -745,6 +797,8 @@ static Suite *array_suite(void)
 	tcase_add_loop_test(tcase, the_read_unit_is_the_smallest_piece_that_is_decoded_by_itself, 0, ARRAY_LEN(units));
 	tcase_add_test(tcase, one_element_of_a_sharded_array_costs_the_index_and_one_inner_chunk);
 	tcase_add_test(tcase, one_element_below_two_shardings_costs_two_indexes_and_one_inner_chunk);
+	tcase_add_loop_test(tcase, a_shard_whose_ranges_are_dear_is_read_whole_and_once, 0, ARRAY_LEN(dear_chains));
+	tcase_add_loop_test(tcase, a_shard_whose_ranges_are_dear_may_be_as_large_as_a_chunk, 0, 2);
 	tcase_add_test(tcase, missing_chunks_are_fill_and_cost_no_bytes);
 	tcase_add_test(tcase, a_missing_inner_chunk_costs_the_index_alone);
 	tcase_add_loop_test(tcase, damage_is_EIO_for_its_readers_and_nobody_else, 0, ARRAY_LEN(damages));

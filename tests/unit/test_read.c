@@ -174,6 +174,18 @@ START_TEST(the_same_when_every_load_goes_through_the_fetch_slots)
 }
 END_TEST
 
+START_TEST(the_same_where_ranges_are_dear)
+{
+	uint64_t state = test_seed();
+	const struct mem_fault dear = {.key_part = "", .dear = true, .short_read = _i % 2 ? 50 : 0};
+	open_all(&environments[_i]);
+	ck_assert_int_eq(mem_store_set_faults(env.env.store, &dear, 1), 0);
+	check_all(&state, 20);
+	check_budget(environments[_i].cache_bytes ? environments[_i].cache_bytes : 1 << 20);
+	close_all();
+}
+END_TEST
+
 /* ------------------------------------------------ random geometries ------------------------------------------------ */
 
 static void print_shape(struct str *str, const uint64_t *shape, int n)
@@ -399,6 +411,7 @@ static Suite *read_suite(void)
 	tcase_add_loop_test(tcase, every_range_is_what_a_loop_over_the_elements_gives, 0, ARRAY_LEN(environments));
 	tcase_add_loop_test(tcase, the_same_when_every_load_goes_through_the_fetch_slots, 1, 2);
 	tcase_add_loop_test(tcase, the_same_when_every_load_goes_through_the_fetch_slots, 3, 4);
+	tcase_add_loop_test(tcase, the_same_where_ranges_are_dear, 0, ARRAY_LEN(environments));
 	tcase_add_test(tcase, random_arrays_with_random_codecs_are_read_right);
 	tcase_add_loop_test(tcase, threads_that_share_a_cache_get_their_own_bytes, 0, ARRAY_LEN(environments));
 	tcase_add_test(tcase, who_comes_while_a_chunk_is_loaded_waits_for_it_and_loads_nothing);
