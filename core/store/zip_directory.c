@@ -204,7 +204,8 @@ static void sort_last_wins(struct zip_directory *directory)
 {
 	struct zip_member *members = directory->members;
 	size_t n = 0;
-	qsort_r(members, directory->n, sizeof(*members), compare_names, directory->names);
+	if (directory->n > 1)
+		qsort_r(members, directory->n, sizeof(*members), compare_names, directory->names);
 	for (size_t i = 0; i < directory->n; i++) {
 		const char *name = directory->names + members[i].name;
 		if (i + 1 == directory->n || strcmp(name, directory->names + members[i + 1].name) != 0)

@@ -306,9 +306,49 @@ def store_seeds():
         step_read(2, 2**31, 300, 3, 30) + step_read(1, 5, 1000, 6)
 
 
+def zip_member(name, method=0, flags=0, size=40, step=3):
+    return name + b"\n" + struct.pack("<BBHB", method, flags, size, step)
+
+
+def zip_damage(place, member, offset, value, width=4):
+    """place: 0 central record, 1 local header, 2 end record, 3 zip64 end record, 4 anywhere (offset of 3 bytes)"""
+    start = bytes([member, place, 0 if place == 4 else offset, width - 1]) + value.to_bytes(width, "little")
+    return start + (offset.to_bytes(3, "little") if place == 4 else b"")
+
+
+def zip_seeds():
+    def seed(name, members, damages=(), flags=0, comment=b"", cut=0):
+        return name, (bytes([flags, len(comment)]) + comment + bytes([len(members)]) + b"".join(members) +
+                      bytes([len(damages)]) + b"".join(damages) + struct.pack("<H", cut))
+
+    three = [zip_member(b"a"), zip_member(b"b/c", 1, size=3000), zip_member(b"b/d", 2, size=3000)]
+    yield seed("plain", three)
+    yield seed("empty", [])
+    yield seed("zip64", [zip_member(n, i, 2) for i, n in enumerate((b"a", b"b", b"c", b"d"))], flags=2)
+    yield seed("descriptors", [zip_member(n, i, 8) for i, n in enumerate((b"a", b"b", b"c"))], comment=b"text")
+    yield seed("before", three, flags=16)
+    yield seed("before-counted", three, flags=28)
+    yield seed("before-zip64", [zip_member(b"a", 1, 15)], flags=26)
+    yield seed("top-folder", [zip_member(b"t/"), zip_member(b"t/a"), zip_member(b"t/b/c", 1), zip_member(b"__MACOSX/t")])
+    yield seed("twice", [zip_member(b"a", 0, size=5), zip_member(b"b"), zip_member(b"a", 1, size=900)])
+    yield seed("names", [zip_member(n, 0, i & 1) for i, n in enumerate((b"../a", b"/a", b"a//b", b"a\0b", b"\xe1\x80", b"\xc3\xab", b".", b"x"))])
+    yield seed("end-in-comment", three, comment=b"PK\5\6" + bytes(18))
+    for name, place, offset, value, width in (("stored", 0, 20, 0xFFFFFFFF, 4), ("size", 0, 24, 0x7FFFFFFF, 4), ("offset", 0, 42, 0xFFFFFFF0, 4),
+                                              ("neighbour", 0, 42, 0, 4), ("name-size", 0, 28, 0xFFFF, 2), ("method", 0, 10, 8, 2), ("local", 1, 0, 0, 4),
+                                              ("local-extra", 1, 28, 0xFFFF, 2), ("data", 1, 40, 0xFFFFFF, 3), ("count", 2, 8, 0x00090009, 4),
+                                              ("directory-size", 2, 12, 9, 4), ("directory-offset", 2, 16, 0xFFFFFFFF, 4), ("anywhere", 4, 50, 0, 2)):
+        yield seed("lie-" + name, three, [zip_damage(place, 1, offset, value, width)])
+    wide = [zip_member(b"a", 0, 2), zip_member(b"b", 1, 2)]
+    for name, place, offset, value in (("size", 0, 51, 2**64 - 1), ("offset", 0, 67, 2**64 - 30), ("end-size", 3, 4, 2**64 - 1),
+                                       ("end-directory", 3, 40, 2**64 - 1), ("locator", 3, 64, 2**64 - 56)):
+        yield seed("lie64-" + name, wide, [zip_damage(place, 1, offset, value, 8)], flags=2)
+    yield seed("cut", three, cut=30)
+    yield "raw", b"\1" + b"PK\5\6" + bytes(18)
+
+
 def main():
     targets = {"codec": codec_seeds(), "layout": layout_seeds(), "meta": meta_seeds(), "npy": npy_seeds(),
-               "pipeline": pipeline_seeds(), "store": store_seeds()}
+               "pipeline": pipeline_seeds(), "store": store_seeds(), "zip": zip_seeds()}
     for folder, seeds in targets.items():
         (HERE / folder).mkdir(parents=True, exist_ok=True)
         for name, data in seeds:

@@ -1,5 +1,5 @@
 /*
- * zips.h: makes zip files in memory, right ones and strange ones; nothing of the reader is used. Failures end the test.
+ * zips.h: makes zip files in memory, right ones and strange ones; nothing of the reader is used. Failures abort.
  */
 #ifndef ZARRFS_TEST_ZIPS_H
 #define ZARRFS_TEST_ZIPS_H
