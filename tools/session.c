@@ -16,9 +16,10 @@
 /* Where a local path begins in a url; NULL for the url of another scheme. */
 static char *local_path(char *url)
 {
-	static const char file[] = "file://";
-	if (strncmp(url, file, strlen(file)) == 0)
-		return url + strlen(file);
+	static const char *const schemes[] = {"file://", "zip://"};
+	for (size_t i = 0; i < ARRAY_LEN(schemes); i++)
+		if (strncmp(url, schemes[i], strlen(schemes[i])) == 0)
+			return url + strlen(schemes[i]);
 	return strstr(url, "://") ? NULL : url;
 }
 
@@ -52,10 +53,16 @@ static bool move_up(char *local, char *path)
 	return true;
 }
 
-/* Whether a directory is a node by itself: any directory above some store would open as an implicit group. */
+/*
+ * Whether a directory is a node by itself: any directory above some store would open as an implicit group. A file in place of a
+ * directory may be a zip.
+ */
 static bool has_document(const char *directory)
 {
 	static const char *const names[] = {"zarr.json", ".zgroup", ".zarray", ".zmetadata"};
+	struct stat st;
+	if (stat(directory, &st) == 0 && S_ISREG(st.st_mode))
+		return true;
 	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
 		autofree char *path = str_join_key(directory, names[i]);
 		if (path && access(path, F_OK) == 0)
