@@ -250,7 +250,8 @@ static int stage_decode(struct load *load, enum place place, struct buf **ret_ch
 		load_submit(load, POOL_DECODE);
 		return LOAD_WAITS;
 	}
-	if (pipeline_is_identity(array->unit)) {
+	/* a slice would keep the whole shard in memory */
+	if (pipeline_is_identity(array->unit) && !load->whole) {
 		*ret_chunk = buf_ref(load->encoded);
 	} else {
 		int rc = buf_new(array->chunk_bytes, ret_chunk);

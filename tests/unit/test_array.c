@@ -216,6 +216,11 @@ START_TEST(a_shard_whose_ranges_are_dear_is_read_whole_and_once)
 	ck_assert_uint_eq(counts.reads, 1);
 	ck_assert_uint_eq(counts.bytes, info.size);
 	ck_assert_uint_ge(cache_used(env.env.cache), info.size);
+	/* a chunk that is cached must not keep the shard in memory when its index goes */
+	autobuf chunk = NULL;
+	const uint64_t coords[2] = {0, 5 / array.array->grid.chunk[1]};
+	ck_assert(cache_try_get(env.env.cache, array_key(array.array, &array.array->grid, 0, coords), &chunk));
+	ck_assert_ptr_null(chunk->parent);
 	check_well(&fixture, 0, fixture_bytes(&fixture));
 	ck_assert_uint_eq(mem_store_counts(env.env.store, "a/c/0/0").bytes, info.size);
 	ck_assert_uint_eq(mem_store_counts(env.env.store, "a/c").reads, 4);
