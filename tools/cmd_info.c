@@ -111,6 +111,18 @@ static void print_stored(const struct info *info)
 	row("stored", &text);
 }
 
+static void print_size(const struct info *info)
+{
+	autostr(size);
+	str_appendf(&size, "%" PRIu64 " bytes", info->what.bytes);
+	if (info->what.bytes >= 1024) {
+		str_append(&size, "  (");
+		describe_bytes(&size, info->what.bytes);
+		str_append(&size, ")");
+	}
+	row("plain size", &size);
+}
+
 static void print_working_set(const struct info *info)
 {
 	autostr(text);
@@ -126,8 +138,11 @@ static void print_array(const struct info *info)
 	print_shape(meta);
 	autostr(dtype);
 	str_append_escaped(&dtype, meta->dtype.name, strlen(meta->dtype.name));
-	if (strcmp(meta->dtype.name, meta->dtype.descr) != 0)
-		str_appendf(&dtype, "  (%s in numpy)", meta->dtype.descr);
+	if (strcmp(meta->dtype.name, meta->dtype.descr) != 0) {
+		str_append(&dtype, "  (");
+		describe_dtype(&dtype, &meta->dtype);
+		str_append(&dtype, " in numpy)");
+	}
 	row("data type", &dtype);
 	autostr(chunks);
 	describe_dims(&chunks, info->what.chunks, meta->ndim);
@@ -146,15 +161,10 @@ static void print_array(const struct info *info)
 	describe_codecs(&codecs, &info->what);
 	str_append_escaped(&escaped, codecs.text, codecs.size);
 	row("codecs", &escaped);
-	print_fill(meta);
-	autostr(size);
-	str_appendf(&size, "%" PRIu64 " bytes", info->what.bytes);
-	if (info->what.bytes >= 1024) {
-		str_append(&size, "  (");
-		describe_bytes(&size, info->what.bytes);
-		str_append(&size, ")");
+	if (!meta->refusal) {
+		print_fill(meta);
+		print_size(info);
 	}
-	row("plain size", &size);
 	if (info->what.array)
 		print_working_set(info);
 	if (info->has_stored)
@@ -191,7 +201,10 @@ static void print_text(const struct info *info)
 static void json_array(struct str *str, const struct info *info)
 {
 	describe_facts_json(str, info->session->hierarchy, info->node, ",\n ");
-	str_appendf(str, ",\n \"bytes\": %" PRIu64, info->what.bytes);
+	if (info->what.meta->refusal)
+		str_append(str, ",\n \"bytes\": null");
+	else
+		str_appendf(str, ",\n \"bytes\": %" PRIu64, info->what.bytes);
 	if (info->what.array)
 		str_appendf(str,
 					",\n \"chunk_bytes\": %" PRIu64 ",\n \"working_set_bytes\": %" PRIu64

@@ -118,7 +118,7 @@ static int fill_cells(struct listing *listing, struct entry *entry)
 	str_append(&cells[TYPE], what.kind);
 	if (what.meta) {
 		str_appendf(&cells[SIZE], "%" PRIu64, what.bytes);
-		str_append(&cells[DTYPE], what.meta->dtype.descr);
+		describe_dtype(&cells[DTYPE], &what.meta->dtype);
 		describe_dims(&cells[SHAPE], what.meta->shape, what.meta->ndim);
 		describe_dims(&cells[CHUNKS], what.chunks, what.meta->ndim);
 	} else {

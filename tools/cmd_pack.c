@@ -143,10 +143,19 @@ static int write_documents(struct pack *pack)
 	return rc;
 }
 
+static bool is_same_dtype(const struct dtype *a, const struct dtype *b)
+{
+	autostr(a_text);
+	autostr(b_text);
+	dtype_print_descr(a, &a_text);
+	dtype_print_descr(b, &b_text);
+	return !a_text.failed && !b_text.failed && strcmp(a_text.text, b_text.text) == 0;
+}
+
 static bool is_as_planned(const struct array_meta *a, const struct array_meta *b)
 {
 	size_t n = (size_t)a->ndim * sizeof(*a->shape);
-	return a->ndim == b->ndim && strcmp(a->dtype.descr, b->dtype.descr) == 0 && memcmp(a->shape, b->shape, n) == 0 &&
+	return a->ndim == b->ndim && is_same_dtype(&a->dtype, &b->dtype) && memcmp(a->shape, b->shape, n) == 0 &&
 		   memcmp(a->chunk_shape, b->chunk_shape, n) == 0;
 }
 
@@ -240,7 +249,9 @@ static void print_result(const struct pack *pack, const char *out)
 	uint64_t chunk[LIMIT_DIMS];
 	int n;
 	autostr(line);
-	str_appendf(&line, "%s/%s: %s ", out, pack->name, meta->dtype.descr);
+	str_appendf(&line, "%s/%s: ", out, pack->name);
+	describe_dtype(&line, &meta->dtype);
+	str_append(&line, " ");
 	describe_dims(&line, meta->shape, meta->ndim);
 	str_append(&line, ", chunks ");
 	if (inner && json_uint64_list(inner, "chunk_shape", LIMIT_DIMS, chunk, &n) == 0) {

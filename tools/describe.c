@@ -47,6 +47,16 @@ void describe_dims(struct str *str, const uint64_t *dims, int n)
 		str_appendf(str, "%s%" PRIu64, i > 0 ? "x" : "", dims[i]);
 }
 
+void describe_dtype(struct str *str, const struct dtype *dtype)
+{
+	autostr(descr);
+	if (dtype->record)
+		dtype_print_descr(dtype, &descr);
+	else
+		str_append(&descr, dtype->descr);
+	str_append_escaped(str, descr.text, descr.size);
+}
+
 void describe_bytes(struct str *str, uint64_t bytes)
 {
 	static const char *const units[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};

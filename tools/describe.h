@@ -24,6 +24,9 @@ void describe_node(struct hierarchy *hierarchy, struct node *node, struct descri
 /* "4x5"; "()" for an array without dimensions. */
 void describe_dims(struct str *str, const uint64_t *dims, int n);
 
+/* numpy's descr, "<f4", or as JSON for a structured type. */
+void describe_dtype(struct str *str, const struct dtype *dtype);
+
 /* "36.0 MiB", "17 bytes". */
 void describe_bytes(struct str *str, uint64_t bytes);
 

@@ -91,7 +91,7 @@ int pack_input_open(const char *path, struct pack_input *ret_input)
 	if (!rc)
 		rc = parse_head(&input);
 	if (!rc && !dtype_v3_name(&input.head.dtype, name, sizeof(name)))
-		rc = err_set(ENOTSUP, "%s: Zarr has no data type for \"%s\"", path, input.head.dtype.descr);
+		rc = err_set(ENOTSUP, "%s: Zarr v3 has no data type with sub-arrays or padding", path);
 	if (!rc)
 		rc = check_size(&input);
 	if (rc) {
@@ -105,6 +105,7 @@ int pack_input_open(const char *path, struct pack_input *ret_input)
 
 void pack_input_close(struct pack_input *input)
 {
+	dtype_finish(&input->head.dtype);
 	if (input->fd >= 0)
 		close(input->fd);
 }
@@ -191,7 +192,7 @@ int pack_input_read(const struct pack_input *input, const uint64_t *start, const
 		}
 	}
 	if (!rc && input->head.big_endian)
-		swap_bytes(dst, dst, bytes, dtype->swap_unit);
+		dtype_swap(dtype, dst, dst, bytes);
 	return rc;
 }
 

@@ -250,7 +250,8 @@ int pack_plan(const struct pack_choice *choice, const struct view_parsed *head, 
 		json_free(root);
 		return err_set(ENOMEM, "no memory for the array");
 	}
-	*meta = (struct array_meta){.zarr_format = 3, .ndim = head->ndim, .elements = 1, .dtype = head->dtype};
+	*meta = (struct array_meta){.zarr_format = 3, .ndim = head->ndim, .elements = 1};
+	dtype_copy(&head->dtype, &meta->dtype);
 	meta->keys = (struct key_encoding){.kind = KEY_DEFAULT, .separator = '/'};
 	for (int a = 0; a < head->ndim; a++) {
 		meta->shape[a] = head->shape[a];

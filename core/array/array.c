@@ -43,10 +43,13 @@ static int check_size(const struct array *array)
 static int open_pipeline(struct array *array)
 {
 	const struct array_meta *meta = array->meta;
+	if (meta->refusal)
+		return err_set(ENOTSUP, "%s", meta->refusal);
 	struct repr repr = {
 		.ndim = meta->ndim,
 		.item_size = meta->dtype.size,
 		.swap_unit = meta->dtype.swap_unit,
+		.dtype = &meta->dtype,
 		.fill_value = meta->fill_value,
 	};
 	memcpy(repr.shape, meta->chunk_shape, sizeof(repr.shape));

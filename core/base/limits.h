@@ -10,6 +10,8 @@
 #define LIMIT_SHARD_LEVELS 4				  /* shardings inside each other */
 #define LIMIT_SHARD_ENTRIES (1u << 24)		  /* inner chunks of one shard */
 #define LIMIT_ITEM_SIZE (1u << 20)			  /* bytes of one element */
+#define LIMIT_FIELDS 4096					  /* fields of a structured type, on all levels */
+#define LIMIT_SWAP_SPANS (1u << 16)			  /* places in one element where the byte order changes */
 #define LIMIT_CHUNK_BYTES (UINT64_C(1) << 30) /* decoded bytes of one chunk, default of --max-chunk */
 #define LIMIT_JSON_DEPTH 64					  /* nesting of a metadata document */
 #define LIMIT_JSON_BYTES (UINT64_C(16) << 20) /* size of a metadata document */

@@ -343,3 +343,14 @@ void swap_bytes(void *dst, const void *src, size_t size, size_t unit)
 	else if (unit > 1)
 		swap_any(dst, src, n, unit);
 }
+
+void swap_spans(void *dst, const void *src, size_t size, size_t item_size, const struct swap_span *spans, int n)
+{
+	if (dst != src)
+		memcpy(dst, src, size);
+	for (uint8_t *item = dst, *end = item + size; item < end; item += item_size)
+		for (int i = 0; i < n; i++) {
+			uint8_t *at = item + spans[i].offset;
+			swap_bytes(at, at, (size_t)spans[i].unit * spans[i].count, spans[i].unit);
+		}
+}

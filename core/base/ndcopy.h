@@ -32,4 +32,15 @@ void fill_elements(void *dst, const void *item, size_t size, uint64_t n);
 /* Reverses the bytes of each `unit`-byte number in `size` bytes (a multiple of unit); dst may be src. unit 1: a copy. */
 void swap_bytes(void *dst, const void *src, size_t size, size_t unit);
 
+/* Numbers inside an element: `count` of `unit` bytes, one after the other from byte `offset` on. */
+struct swap_span {
+	uint32_t offset, unit, count;
+};
+
+/*
+ * Reverses the bytes of the numbers that n spans name, in each element of `item_size` bytes; the other bytes are copied. `size`
+ * is a multiple of item_size, which covers each span; dst may be src.
+ */
+void swap_spans(void *dst, const void *src, size_t size, size_t item_size, const struct swap_span *spans, int n);
+
 #endif

@@ -1,7 +1,9 @@
 /*
  * bytes.c: the codec `bytes`: elements in C order, little- or big-endian (Zarr v3 codecs, "bytes").
  *
- * Little-endian is our own order, so that it is nothing at all; big-endian swaps each number in place.
+ * Little-endian is our own order, so that it is nothing at all; big-endian swaps each number in place, of a record those
+ * that its spans name. A number narrower than its byte may have anything in the bits above: writers differ in whether they
+ * extend the sign, and readers must ignore them (zarr-extensions, data-types/int4), so decoding extends it.
  */
 #include "codec/codec_impl.h"
 
@@ -13,15 +15,30 @@
 
 struct bytes_codec {
 	struct codec codec;
-	uint32_t swap_unit; /* 1: nothing to swap */
+	uint32_t swap_unit;			 /* 1: nothing to swap, or spans */
+	const struct record *record; /* unless NULL, its spans are swapped */
+	uint32_t item_size;
+	uint8_t bits; /* 0: whole bytes */
+	bool is_signed;
 };
 
+static bool has_spans(const struct repr *repr)
+{
+	return repr->dtype && repr->dtype->record && repr->dtype->record->n_spans > 0;
+}
+
+/* zarr-python writes records little-endian and says nothing of it (zarr-extensions, data-types/structured). */
+static bool may_lack_endian(const struct repr *repr)
+{
+	return repr->swap_unit == 1 || (repr->dtype && repr->dtype->kind == DTYPE_RECORD);
+}
+
 /* Five spellings are legal for a type without byte order: bare, without configuration, empty, endian, endian null. */
-static int parse_endian(const struct json *config, uint32_t swap_unit, bool *ret_big)
+static int parse_endian(const struct json *config, const struct repr *decoded, bool *ret_big)
 {
 	const struct json *json = json_get(config, "endian");
 	if (!json || json_type(json) == JSON_NULL) {
-		if (swap_unit > 1)
+		if (!may_lack_endian(decoded))
 			return err_set(EIO, "bytes: endian is missing, and an element has several bytes");
 		*ret_big = false;
 		return 0;
@@ -39,13 +56,18 @@ static int parse_endian(const struct json *config, uint32_t swap_unit, bool *ret
 static int bytes_open(const struct json *config, bool v2, const struct repr *decoded, struct codec **ret_codec)
 {
 	bool big = false;
-	int rc = parse_endian(config, decoded->swap_unit, &big);
+	int rc = parse_endian(config, decoded, &big);
 	if (rc)
 		return rc;
 	struct bytes_codec *bytes = calloc(1, sizeof(*bytes));
 	if (!bytes)
 		return err_set(ENOMEM, "no memory for a codec");
+	const struct dtype *dtype = decoded->dtype;
 	bytes->swap_unit = big ? decoded->swap_unit : 1;
+	bytes->record = big && has_spans(decoded) ? dtype->record : NULL;
+	bytes->item_size = decoded->item_size;
+	bytes->bits = dtype ? dtype->bits : 0;
+	bytes->is_signed = dtype && dtype->kind == DTYPE_INT;
 	*ret_codec = &bytes->codec;
 	return 0;
 }
@@ -57,7 +79,23 @@ static const struct bytes_codec *bytes_of(const struct codec *codec)
 
 static bool bytes_is_noop(const struct codec *codec)
 {
-	return bytes_of(codec)->swap_unit == 1;
+	const struct bytes_codec *self = bytes_of(codec);
+	return self->swap_unit == 1 && !self->record && !self->bits;
+}
+
+static void swap(const struct bytes_codec *self, void *dst, const void *src, size_t size)
+{
+	if (self->record)
+		swap_spans(dst, src, size, self->item_size, self->record->spans, self->record->n_spans);
+	else
+		swap_bytes(dst, src, size, self->swap_unit);
+}
+
+static void extend_numbers(const struct bytes_codec *self, uint8_t *bytes, size_t size)
+{
+	uint8_t mask = (uint8_t)((1u << self->bits) - 1), sign = self->is_signed ? (uint8_t)(1u << (self->bits - 1)) : 0;
+	for (size_t i = 0; i < size; i++)
+		bytes[i] = (uint8_t)(((bytes[i] & mask) ^ sign) - sign);
 }
 
 static int bytes_decode(const struct codec *codec, const void *src, size_t size, void *dst, size_t room,
@@ -65,7 +103,10 @@ static int bytes_decode(const struct codec *codec, const void *src, size_t size,
 {
 	if (size != room)
 		return err_set(EIO, "%zu bytes, expected %zu", size, room);
-	swap_bytes(dst, src, size, bytes_of(codec)->swap_unit);
+	const struct bytes_codec *self = bytes_of(codec);
+	swap(self, dst, src, size);
+	if (self->bits)
+		extend_numbers(self, dst, size);
 	*ret_size = room;
 	return 0;
 }
@@ -76,7 +117,7 @@ static int bytes_encode(const struct codec *codec, const void *src, size_t size,
 	int rc = buf_new(size, &buf);
 	if (rc)
 		return rc;
-	swap_bytes(buf->data, src, size, bytes_of(codec)->swap_unit);
+	swap(bytes_of(codec), buf->data, src, size);
 	*ret_buf = buf;
 	return 0;
 }

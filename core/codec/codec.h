@@ -20,8 +20,10 @@
 struct repr {
 	int ndim;
 	uint64_t shape[LIMIT_DIMS];
-	uint32_t item_size;		   /* bytes of an element */
-	uint32_t swap_unit;		   /* see struct dtype */
+	uint32_t item_size; /* bytes of an element */
+	uint32_t swap_unit; /* see struct dtype */
+	const struct dtype
+		*dtype; /* of an element, or NULL: opaque; a codec that changes it sets its own. Outlives the pipeline */
 	const uint8_t *fill_value; /* item_size bytes, little-endian; outlives the pipeline */
 };
 

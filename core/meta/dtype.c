@@ -1,13 +1,12 @@
 /*
- * dtype.c: the table of data types, one row a type, and its three spellings: v3's data_type, v2's typestring, numpy's
- * descr. Fill values are in fill.c.
+ * dtype.c: a data type's three spellings: v3's data_type, v2's typestring, numpy's descr. The types are rows of
+ * dtype_rows.c; lists of fields are in record.c, fill values in fill.c.
  */
 #include "meta/dtype.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -15,99 +14,11 @@
 #include "base/limits.h"
 #include "meta/meta_impl.h"
 
-struct row {
-	const char *name; /* in v3 */
-	enum dtype_kind kind;
-	char code;	   /* the kind of numpy's typestrings */
-	uint32_t size; /* 0: the document says */
-	uint32_t swap_unit;
-};
-
-static const char raw_bits[] = "r<N>"; /* the one name that holds its size, in bits */
-
-/* Of several rows with the same code and size, the first is what a typestring becomes in v3. */
-static const struct row rows[] = {
-	{"bool", DTYPE_BOOL, 'b', 1, 1},
-	{"int8", DTYPE_INT, 'i', 1, 1},
-	{"int16", DTYPE_INT, 'i', 2, 2},
-	{"int32", DTYPE_INT, 'i', 4, 4},
-	{"int64", DTYPE_INT, 'i', 8, 8},
-	{"uint8", DTYPE_UINT, 'u', 1, 1},
-	{"uint16", DTYPE_UINT, 'u', 2, 2},
-	{"uint32", DTYPE_UINT, 'u', 4, 4},
-	{"uint64", DTYPE_UINT, 'u', 8, 8},
-	{"float16", DTYPE_FLOAT, 'f', 2, 2},
-	{"float32", DTYPE_FLOAT, 'f', 4, 4},
-	{"float64", DTYPE_FLOAT, 'f', 8, 8},
-	{"complex64", DTYPE_COMPLEX, 'c', 8, 4},
-	{"complex128", DTYPE_COMPLEX, 'c', 16, 8},
-	{"complex_float32", DTYPE_COMPLEX, 'c', 8, 4},
-	{"complex_float64", DTYPE_COMPLEX, 'c', 16, 8},
-	{raw_bits, DTYPE_RAW, 'V', 0, 1},
-	{"raw_bytes", DTYPE_RAW, 'V', 0, 1},
-	{"null_terminated_bytes", DTYPE_BYTES, 'S', 0, 1},
-	{"fixed_length_utf32", DTYPE_UNICODE, 'U', 0, 4},
-	{"numpy.datetime64", DTYPE_DATETIME, 'M', 8, 8},
-	{"numpy.timedelta64", DTYPE_TIMEDELTA, 'm', 8, 8},
-};
-
-/* Types that are known and not served; TensorStore uses the small ones in v2 as well. */
-static const struct {
-	const char *name, *reason;
-} refused[] = {
-	{"string", "its elements have no fixed size"},
-	{"bytes", "its elements have no fixed size"},
-	{"binary", "its elements have no fixed size"},
-	{"variable_length_bytes", "its elements have no fixed size"},
-	{"zarrs.optional", "its elements have no fixed size"},
-	{"struct", "structured types are not served"},
-	{"structured", "structured types are not served"},
-	{"bfloat16", "numpy has no such type"},
-	{"float8_e3m4", "numpy has no such type"},
-	{"float8_e4m3", "numpy has no such type"},
-	{"float8_e4m3fn", "numpy has no such type"},
-	{"float8_e4m3b11fnuz", "numpy has no such type"},
-	{"float8_e4m3fnuz", "numpy has no such type"},
-	{"float8_e5m2", "numpy has no such type"},
-	{"float8_e5m2fnuz", "numpy has no such type"},
-	{"float8_e8m0fnu", "numpy has no such type"},
-	{"float6_e2m3fn", "numpy has no such type"},
-	{"float6_e3m2fn", "numpy has no such type"},
-	{"float4_e2m1fn", "numpy has no such type"},
-	{"complex_bfloat16", "numpy has no such type"},
-	{"complex_float16", "numpy has no such type"},
-	{"int2", "numpy has no such type"},
-	{"int4", "numpy has no such type"},
-	{"uint2", "numpy has no such type"},
-	{"uint4", "numpy has no such type"},
-};
-
 static const char *const units[] = {"Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns", "ps", "fs", "as"};
-
-static char known_names[512];
-
-static void write_known_names(void)
-{
-	size_t at = 0;
-	for (size_t i = 0; i < ARRAY_LEN(rows) && at < sizeof(known_names); i++)
-		at += (size_t)snprintf(known_names + at, sizeof(known_names) - at, "%s%s", i ? ", " : "", rows[i].name);
-}
-
-const char *dtype_known(void)
-{
-	static pthread_once_t once = PTHREAD_ONCE_INIT;
-	pthread_once(&once, write_known_names);
-	return known_names;
-}
 
 static bool is_time(enum dtype_kind kind)
 {
 	return kind == DTYPE_DATETIME || kind == DTYPE_TIMEDELTA;
-}
-
-static bool all_digits(const char *text)
-{
-	return *text && strspn(text, "0123456789") == strlen(text);
 }
 
 /* Decimal digits; false beyond 2^31-1. */
@@ -121,14 +32,6 @@ static bool parse_count(const char *digits, size_t n, uint32_t *ret_count)
 	}
 	*ret_count = (uint32_t)value;
 	return true;
-}
-
-static int refuse(const char *what, const char *name)
-{
-	for (size_t i = 0; i < ARRAY_LEN(refused); i++)
-		if (strcmp(name, refused[i].name) == 0)
-			return err_set(ENOTSUP, "%s: \"%s\" is not supported: %s", what, name, refused[i].reason);
-	return err_set(ENOTSUP, "%s: unknown data type \"%.64s\" (known: %s)", what, name, dtype_known());
 }
 
 /* "[10us]" as numpy writes it; "" for generic. */
@@ -157,7 +60,7 @@ static int print_unit(const char *what, const char *unit, uint32_t scale, char *
 }
 
 /* A row, its size and its unit become a data type; `name` was found in the table or is a typestring that parsed. */
-static int make(const char *what, const struct row *row, const char *name, uint64_t size, const char *unit,
+static int make(const char *what, const struct dtype_row *row, const char *name, uint64_t size, const char *unit,
 				struct dtype *ret_dtype)
 {
 	if (size == 0)
@@ -169,7 +72,11 @@ static int make(const char *what, const struct row *row, const char *name, uint6
 	if (strlen(name) >= DTYPE_NAME_BYTES)
 		return err_set(EIO, "%s: a name of more than %d bytes", what, DTYPE_NAME_BYTES - 1);
 
-	struct dtype dtype = {.kind = row->kind, .size = (uint32_t)size, .swap_unit = row->swap_unit};
+	struct dtype dtype = {.kind = row->kind,
+						  .size = (uint32_t)size,
+						  .swap_unit = row->swap_unit,
+						  .bits = row->bits,
+						  .floats = row->floats};
 	strcpy(dtype.name, name);
 	snprintf(dtype.descr, sizeof(dtype.descr), "%c%c%" PRIu64 "%s", row->swap_unit > 1 ? '<' : '|', row->code,
 			 row->kind == DTYPE_UNICODE ? size / 4 : size, unit);
@@ -205,7 +112,7 @@ static int parse_time(const char *name, const struct json *config, char *ret_uni
 }
 
 /* "r16" is two opaque bytes. */
-static int parse_raw_bits(const char *name, const struct row *row, struct dtype *ret_dtype)
+static int parse_raw_bits(const char *name, const struct dtype_row *row, struct dtype *ret_dtype)
 {
 	uint32_t bits;
 	if (!parse_count(name + 1, strlen(name + 1), &bits))
@@ -215,34 +122,33 @@ static int parse_raw_bits(const char *name, const struct row *row, struct dtype 
 	return make("data_type", row, name, bits / 8, "", ret_dtype);
 }
 
-static const struct row *find_row(const char *name)
+/* struct and structured: {"fields": [...]}. */
+static int parse_struct(const char *name, const struct json *config, int *n_fields, struct dtype *ret_dtype)
 {
-	if (name[0] == 'r' && all_digits(name + 1))
-		name = raw_bits;
-	else if (strcmp(name, raw_bits) == 0)
-		return NULL;
-	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
-		if (strcmp(name, rows[i].name) == 0)
-			return &rows[i];
-	return NULL;
+	const struct json *fields = json_get(config, "fields");
+	if (!fields)
+		return err_set(EIO, "data_type: \"%s\" without fields", name);
+	return record_parse(fields, true, n_fields, ret_dtype);
 }
 
-int dtype_parse_v3(const struct json *json, struct dtype *ret_dtype)
+int dtype_parse_nested_v3(const struct json *json, int *n_fields, struct dtype *ret_dtype)
 {
-	if (json_type(json) == JSON_ARRAY)
-		return refuse("data_type", "structured");
+	if (json_type(json) == JSON_ARRAY) /* the fields alone, which TensorStore reads too */
+		return record_parse(json, true, n_fields, ret_dtype);
 	const char *name;
 	const struct json *config;
 	int rc = meta_parse_extension(json, "data_type", &name, &config);
 	if (rc)
 		return rc;
-	const struct row *row = find_row(name);
+	if (strcmp(name, "struct") == 0 || strcmp(name, "structured") == 0)
+		return parse_struct(name, config, n_fields, ret_dtype);
+	const struct dtype_row *row = dtype_find_name(name);
 	if (!row)
-		return refuse("data_type", name);
+		return dtype_refuse("data_type", name);
 
 	uint64_t size = row->size;
 	char unit[32] = "";
-	if (row->name == raw_bits)
+	if (row->name == dtype_raw_bits)
 		return parse_raw_bits(name, row, ret_dtype);
 	if (is_time(row->kind))
 		rc = parse_time(name, config, unit, sizeof(unit));
@@ -251,6 +157,12 @@ int dtype_parse_v3(const struct json *json, struct dtype *ret_dtype)
 	else if (config && json_count(config) > 0)
 		rc = err_set(EIO, "data_type.configuration: \"%s\" takes none", name);
 	return rc ? rc : make("data_type", row, name, size, unit, ret_dtype);
+}
+
+int dtype_parse_v3(const struct json *json, struct dtype *ret_dtype)
+{
+	int n_fields = 0;
+	return dtype_parse_nested_v3(json, &n_fields, ret_dtype);
 }
 
 /* "[10us]" behind M8 and m8, in our own spelling; an absent one is generic. */
@@ -272,15 +184,6 @@ static int parse_time_suffix(const char *what, const char *text, char *ret_unit,
 	return print_unit(what, unit, scale, ret_unit, size);
 }
 
-/* Byte order, kind, size: the row that fits, or NULL. Types whose size the document says match any. */
-static const struct row *find_code(char code, uint32_t size)
-{
-	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
-		if (rows[i].code == code && (rows[i].size == size || rows[i].size == 0))
-			return &rows[i];
-	return NULL;
-}
-
 /*
  * A typestring of numpy's array interface. zarr-python wrote |S0 and |U0 over data of one character an element, which
  * is what numpy makes of such a type when it allocates; `empty_is_one` reads them so.
@@ -289,7 +192,7 @@ static int parse_typestring(const char *what, const char *text, bool empty_is_on
 							bool *ret_big_endian)
 {
 	if (text[0] == '\0' || !strchr("<>|", text[0]) || text[1] == '\0')
-		return refuse(what, text);
+		return dtype_refuse(what, text);
 	if (text[1] == 'O')
 		return err_set(ENOTSUP, "%s: \"%.16s\": Python objects are not supported", what, text);
 	size_t digits = strspn(text + 2, "0123456789");
@@ -301,9 +204,9 @@ static int parse_typestring(const char *what, const char *text, bool empty_is_on
 		return err_set(EFBIG, "%s: \"%.32s\" is larger than %u bytes", what, text, LIMIT_ITEM_SIZE);
 	if ((text[1] == 'f' && number == 16) || (text[1] == 'c' && number == 32))
 		return err_set(ENOTSUP, "%s: \"%.16s\" is x86's long double, which is not supported", what, text);
-	const struct row *row = find_code(text[1], number);
+	const struct dtype_row *row = dtype_find_code(text[1], number);
 	if (!row)
-		return refuse(what, text);
+		return dtype_refuse(what, text);
 
 	char unit[32] = "";
 	if (!is_time(row->kind) && *rest)
@@ -322,13 +225,37 @@ static int parse_typestring(const char *what, const char *text, bool empty_is_on
 	return rc;
 }
 
+/* Types that numpy lacks have their names in v2 too; only TensorStore writes them, little-endian. */
+static int parse_v2_name(const char *text, struct dtype *ret_dtype, bool *ret_big_endian)
+{
+	const struct dtype_row *row = dtype_find_name(text);
+	if (!row || !dtype_row_is_foreign(row))
+		return parse_typestring("dtype", text, true, ret_dtype, ret_big_endian);
+	*ret_big_endian = false;
+	return make("dtype", row, row->name, row->size, "", ret_dtype);
+}
+
+int dtype_parse_nested_v2(const struct json *json, int *n_fields, struct dtype *ret_dtype, bool *ret_big_endian)
+{
+	const char *text;
+	int rc;
+	if (json_type(json) != JSON_ARRAY) {
+		rc = json_string(json, "dtype", &text, NULL);
+		return rc ? rc : parse_v2_name(text, ret_dtype, ret_big_endian);
+	}
+	struct dtype dtype;
+	rc = record_parse(json, false, n_fields, &dtype);
+	if (rc)
+		return rc;
+	*ret_big_endian = dtype.swap_unit > 1 || dtype.record->n_spans > 0;
+	*ret_dtype = dtype;
+	return 0;
+}
+
 int dtype_parse_v2(const struct json *json, struct dtype *ret_dtype, bool *ret_big_endian)
 {
-	if (json_type(json) == JSON_ARRAY)
-		return refuse("dtype", "structured");
-	const char *text;
-	int rc = json_string(json, "dtype", &text, NULL);
-	return rc ? rc : parse_typestring("dtype", text, true, ret_dtype, ret_big_endian);
+	int n_fields = 0;
+	return dtype_parse_nested_v2(json, &n_fields, ret_dtype, ret_big_endian);
 }
 
 int dtype_parse_descr(const char *descr, struct dtype *ret_dtype, bool *ret_big_endian)
@@ -336,24 +263,85 @@ int dtype_parse_descr(const char *descr, struct dtype *ret_dtype, bool *ret_big_
 	return parse_typestring("descr", descr, false, ret_dtype, ret_big_endian);
 }
 
+int dtype_parse_descr_json(const struct json *json, struct dtype *ret_dtype, bool *ret_big_endian)
+{
+	const char *text;
+	if (json_type(json) == JSON_ARRAY)
+		return dtype_parse_v2(json, ret_dtype, ret_big_endian);
+	int rc = json_string(json, "descr", &text, NULL);
+	return rc ? rc : dtype_parse_descr(text, ret_dtype, ret_big_endian);
+}
+
+void dtype_init_unserved(const struct json *json, struct dtype *ret_dtype)
+{
+	const char *name = NULL;
+	const struct json *config;
+	autofree char *text = NULL;
+	if (json_type(json) == JSON_ARRAY || meta_parse_extension(json, "data_type", &name, &config))
+		name = text = json_print(json);
+	*ret_dtype = (struct dtype){.kind = DTYPE_UNSERVED, .swap_unit = 1};
+	/* cut at whole characters */
+	for (size_t n, at = 0; name && name[at] && (n = str_utf8_length(name + at, strlen(name + at))); at += n) {
+		if (at + n >= DTYPE_NAME_BYTES)
+			break;
+		memcpy(ret_dtype->name + at, name + at, n);
+	}
+	strcpy(ret_dtype->descr, ret_dtype->name);
+}
+
+void dtype_copy(const struct dtype *dtype, struct dtype *ret_dtype)
+{
+	*ret_dtype = *dtype;
+	if (dtype->record)
+		record_ref(dtype->record);
+}
+
+void dtype_finish(struct dtype *dtype)
+{
+	record_unref(dtype->record);
+	dtype->record = NULL;
+}
+
+void dtype_swap(const struct dtype *dtype, void *dst, const void *src, size_t size)
+{
+	if (dtype->record && dtype->record->n_spans > 0)
+		swap_spans(dst, src, size, dtype->size, dtype->record->spans, dtype->record->n_spans);
+	else
+		swap_bytes(dst, src, size, dtype->swap_unit);
+}
+
+void dtype_print_descr(const struct dtype *dtype, struct str *str)
+{
+	if (dtype->record)
+		record_print_descr(dtype->record, str);
+	else
+		str_append_json(str, dtype->descr, strlen(dtype->descr));
+}
+
 const char *dtype_v3_name(const struct dtype *dtype, char *buffer, size_t size)
 {
-	if (find_row(dtype->name))
+	if (dtype->record)
+		return dtype->record->is_packed ? "struct" : NULL;
+	if (dtype_find_name(dtype->name))
 		return dtype->name;
 	if (dtype->kind == DTYPE_RAW) {
 		int n = snprintf(buffer, size, "r%" PRIu64, (uint64_t)dtype->size * 8);
 		return n > 0 && (size_t)n < size ? buffer : NULL;
 	}
-	const struct row *row = find_code(dtype->descr[1], dtype->size);
+	const struct dtype_row *row = dtype_find_code(dtype->descr[1], dtype->size);
 	return row ? row->name : NULL;
 }
 
 void dtype_print_v3(const struct dtype *dtype, struct str *str)
 {
 	char buffer[DTYPE_NAME_BYTES];
+	if (dtype->record) {
+		record_print_v3(dtype->record, str);
+		return;
+	}
 	const char *name = dtype_v3_name(dtype, buffer, sizeof(buffer));
-	const struct row *row = find_row(name);
-	if (row->name == raw_bits || (row->size > 0 && !is_time(row->kind))) {
+	const struct dtype_row *row = dtype_find_name(name);
+	if (row->name == dtype_raw_bits || (row->size > 0 && !is_time(row->kind))) {
 		str_appendf(str, "\"%s\"", name);
 	} else if (row->size == 0) {
 		str_appendf(str, "{\"name\":\"%s\",\"configuration\":{\"length_bytes\":%" PRIu32 "}}", name, dtype->size);

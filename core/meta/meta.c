@@ -100,7 +100,7 @@ int meta_parse_shapes(struct array_meta *meta, const struct json *shape, const s
  */
 int meta_count_elements(struct array_meta *meta)
 {
-	uint64_t bytes = meta->dtype.size;
+	uint64_t item = MAX(meta->dtype.size, 1), bytes = item; /* a refused type has no size */
 	bool empty = false;
 	for (int i = 0; i < meta->ndim; i++) {
 		if (meta->shape[i] == 0)
@@ -110,12 +110,25 @@ int meta_count_elements(struct array_meta *meta)
 		if (bytes > INT64_MAX)
 			return err_set(EFBIG, "shape: the array has more than 2^63-1 bytes");
 	}
-	meta->elements = empty ? 0 : bytes / meta->dtype.size;
+	meta->elements = empty ? 0 : bytes / item;
+	return 0;
+}
+
+int meta_take_refusal(struct array_meta *meta, const struct json *type, int rc)
+{
+	if (rc != -ENOTSUP)
+		return rc;
+	meta->refusal = strdup(err_message());
+	if (!meta->refusal)
+		return err_set(ENOMEM, "no memory");
+	dtype_init_unserved(type, &meta->dtype);
 	return 0;
 }
 
 int meta_parse_fill(struct array_meta *meta, const struct json *json)
 {
+	if (meta->refusal)
+		return 0;
 	return dtype_make_fill(&meta->dtype, meta->zarr_format, json, &meta->fill_value, &meta->fill_undefined);
 }
 
@@ -151,6 +164,8 @@ void array_meta_free(struct array_meta *meta)
 	for (int i = 0; meta->dimension_names && i < meta->ndim; i++)
 		free(meta->dimension_names[i]);
 	free(meta->dimension_names);
+	dtype_finish(&meta->dtype);
+	free(meta->refusal);
 	free(meta->fill_value);
 	free(meta->attributes);
 	for (size_t i = 0; i < ARRAY_LEN(meta->roots); i++)

@@ -34,6 +34,7 @@ struct array_meta {
 	uint64_t chunk_shape[LIMIT_DIMS]; /* of the grid: a shard's where the codec shards; each >= 1 */
 	uint64_t elements;				  /* product of shape; times the element size it is at most INT64_MAX */
 	struct dtype dtype;
+	char *refusal; /* of a document that is sound but for a data type that is not served: why; then no fill_value */
 	uint8_t *fill_value; /* dtype.size bytes, little-endian */
 	bool fill_undefined; /* it was null or absent */
 	struct key_encoding keys;
@@ -60,7 +61,7 @@ struct node_meta {
 
 /*
  * A zarr.json of either node type. Errors: EIO (malformed, or an unknown member that must be understood), ENOTSUP (understood,
- * not served: unknown data type, grid, key encoding, storage transformer), EFBIG, ENOMEM. Messages name the member
+ * not served: unknown grid, key encoding, storage transformer; but a data type is only a refusal), EFBIG, ENOMEM. Messages name the member
  * ("shape[1]: ..."); the caller prefixes the file. Codec names and configurations are checked by codec/, at open.
  */
 int meta_parse_v3(const char *text, size_t size, struct node_meta *ret_meta);

@@ -49,7 +49,7 @@ static int make_configs(struct array_meta *meta, bool big_endian)
 	for (int i = meta->ndim - 1; i >= 0; i--)
 		str_appendf(&str, "%d%s", i, i ? "," : "");
 	str_append(&str, "]},\"bytes\":{");
-	if (meta->dtype.swap_unit > 1)
+	if (meta->dtype.swap_unit > 1 || big_endian)
 		str_appendf(&str, "\"endian\":\"%s\"", big_endian ? "big" : "little");
 	str_append(&str, "}}");
 	if (str.failed)
@@ -134,13 +134,13 @@ static int copy_attributes(const char *text, size_t size, char **ret_attributes)
 static int fill_array(struct array_meta *meta, const struct json *document)
 {
 	const struct json *shape, *chunks, *type;
-	bool big_endian;
+	bool big_endian = false;
 	int rc = meta_check_object(document, "document");
 	if (rc || (rc = meta_check_format(document, 2)) || (rc = meta_get_required(document, "shape", &shape)) ||
 		(rc = meta_get_required(document, "chunks", &chunks)) || (rc = meta_get_required(document, "dtype", &type)))
 		return rc;
-	if ((rc = dtype_parse_v2(type, &meta->dtype, &big_endian)) ||
-		(rc = meta_parse_shapes(meta, shape, chunks, "chunks")) || (rc = meta_count_elements(meta)) ||
+	rc = meta_take_refusal(meta, type, dtype_parse_v2(type, &meta->dtype, &big_endian));
+	if (rc || (rc = meta_parse_shapes(meta, shape, chunks, "chunks")) || (rc = meta_count_elements(meta)) ||
 		(rc = parse_separator(meta, document)) || (rc = meta_parse_fill(meta, json_get(document, "fill_value"))))
 		return rc;
 	return make_chain(meta, document, big_endian);

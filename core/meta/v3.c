@@ -98,6 +98,32 @@ static int parse_codecs(struct codec_list *list, const struct json *codecs)
 	return 0;
 }
 
+/* Whether a chain stores numbers big-endian, or its inner chain where it shards. */
+static bool is_big_endian(const struct json *codecs)
+{
+	for (const struct json *item = json_first(codecs); item; item = json_next(item)) {
+		const char *name, *endian;
+		const struct json *config;
+		if (meta_parse_extension(item, "codecs", &name, &config))
+			return false;
+		const struct json *member = json_get(config, "endian");
+		if (strcmp(name, "bytes") == 0)
+			return member && !json_string(member, "endian", &endian, NULL) && strcmp(endian, "big") == 0;
+		if (strcmp(name, "sharding_indexed") == 0)
+			return is_big_endian(json_get(config, "codecs"));
+	}
+	return false;
+}
+
+/* A record's base64 is in the byte order of the codec `bytes` (zarr-extensions, data-types/structured). */
+static int parse_fill(struct array_meta *meta, const struct json *fill, const struct json *codecs)
+{
+	int rc = meta_parse_fill(meta, fill);
+	if (!rc && meta->dtype.kind == DTYPE_RECORD && json_type(fill) == JSON_STRING && is_big_endian(codecs))
+		dtype_swap(&meta->dtype, meta->fill_value, meta->fill_value, meta->dtype.size);
+	return rc;
+}
+
 static int check_transformers(const struct json *document)
 {
 	const struct json *list = meta_get_optional(document, "storage_transformers");
@@ -155,10 +181,11 @@ static int fill_array(struct array_meta *meta, const struct json *document, cons
 		(rc = meta_get_required(document, "fill_value", &fill)) ||
 		(rc = meta_get_required(document, "codecs", &codecs)))
 		return rc;
-	if ((rc = dtype_parse_v3(type, &meta->dtype)) || (rc = parse_grid(meta, shape, grid)) ||
-		(rc = meta_count_elements(meta)) || (rc = key_encoding_parse(keys, &meta->keys)) ||
-		(rc = meta_parse_fill(meta, fill)) || (rc = parse_codecs(&meta->codecs, codecs)) ||
-		(rc = check_transformers(document)) || (rc = parse_dimension_names(meta, document)))
+	if ((rc = meta_take_refusal(meta, type, dtype_parse_v3(type, &meta->dtype))) ||
+		(rc = parse_grid(meta, shape, grid)) || (rc = meta_count_elements(meta)) ||
+		(rc = key_encoding_parse(keys, &meta->keys)) || (rc = parse_codecs(&meta->codecs, codecs)) ||
+		(rc = parse_fill(meta, fill, codecs)) || (rc = check_transformers(document)) ||
+		(rc = parse_dimension_names(meta, document)))
 		return rc;
 	return copy_attributes(document, text, &meta->attributes);
 }

@@ -41,7 +41,7 @@ static void shape(const struct subject *s, struct str *str)
 
 static void dtype(const struct subject *s, struct str *str)
 {
-	append_string(str, s->meta->dtype.descr);
+	dtype_print_descr(&s->meta->dtype, str);
 }
 
 /* The read unit where it is known, else the grid's. */
@@ -74,7 +74,8 @@ static void codecs(const struct subject *s, struct str *str)
 
 static void fill_value(const struct subject *s, struct str *str)
 {
-	autofree char *text = s->meta->fill_undefined ? NULL : dtype_print_fill(&s->meta->dtype, s->meta->fill_value);
+	bool is_known = s->meta->fill_value && !s->meta->fill_undefined;
+	autofree char *text = !is_known ? NULL : dtype_print_fill(&s->meta->dtype, s->meta->fill_value);
 	str_append(str, text ? text : "null");
 }
 
@@ -165,7 +166,10 @@ void facts_append_all(struct hierarchy *hierarchy, struct node *node, struct str
 		const struct array_meta *meta = subject.meta;
 		str_appendf(str, "  \"zarr_format\": %d,\n", meta->zarr_format);
 		str_appendf(str, "  \"byte_order\": \"little\",\n");
-		str_appendf(str, "  \"nbytes\": %" PRIu64 ",\n", meta->elements * meta->dtype.size);
+		if (meta->refusal)
+			str_appendf(str, "  \"nbytes\": null,\n");
+		else
+			str_appendf(str, "  \"nbytes\": %" PRIu64 ",\n", meta->elements * meta->dtype.size);
 		str_appendf(str, "  \"attributes\": %s\n", meta->attributes ? meta->attributes : "{}");
 	} else {
 		str_append(str, "  \"attributes\": {}\n");

@@ -2,7 +2,8 @@
  * npy.c: numpy's .npy format (numpy.lib.format): magic, version, header length, a Python dict literal, the elements.
  *
  * The header is byte for byte what np.save writes: keys sorted, room for the first dimension to grow to 21 digits, then
- * spaces so that the elements begin at a multiple of 64, and a newline.
+ * spaces so that the elements begin at a multiple of 64, and a newline. The version is the lowest that can hold it: 1.0 has
+ * 16 bits for its length, 2.0 has 32, both in Latin-1, and 3.0 is 2.0 in UTF-8. The descr is npy_descr.c's.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -14,6 +15,7 @@
 #include "base/endian.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "view/npy_descr.h"
 #include "view/view_impl.h"
 
 #define MAGIC "\x93NUMPY"
@@ -31,33 +33,50 @@ static void append_spaces(struct str *str, size_t n)
 	str_appendf(str, "%*s", (int)n, "");
 }
 
-static void append_dict(struct str *str, const char *descr, int ndim, const uint64_t *shape)
+static void append_dict(struct str *str, const struct array_meta *meta)
 {
-	str_appendf(str, "{'descr': '%s', 'fortran_order': False, 'shape': (", descr);
-	for (int i = 0; i < ndim; i++)
-		str_appendf(str, "%s%" PRIu64, i ? ", " : "", shape[i]);
-	str_append(str, ndim == 1 ? ",), }" : "), }");
-	if (ndim) {
+	str_append(str, "{'descr': ");
+	npy_append_descr(&meta->dtype, str);
+	str_append(str, ", 'fortran_order': False, 'shape': (");
+	for (int i = 0; i < meta->ndim; i++)
+		str_appendf(str, "%s%" PRIu64, i ? ", " : "", meta->shape[i]);
+	str_append(str, meta->ndim == 1 ? ",), }" : "), }");
+	if (meta->ndim) {
 		char first[24];
-		int digits = snprintf(first, sizeof(first), "%" PRIu64, shape[0]);
+		int digits = snprintf(first, sizeof(first), "%" PRIu64, meta->shape[0]);
 		append_spaces(str, (size_t)(GROWTH_DIGITS - digits));
 	}
 }
 
-/* Version 1.0 has a 2-byte length, which holds any shape that we serve. */
+/* Spaces and a newline behind a dict that follows `prefix` bytes; returns the length of all but the prefix. */
+static size_t pad(struct str *dict, size_t prefix)
+{
+	append_spaces(dict, ALIGN - (prefix + dict->size + 1) % ALIGN);
+	str_append(dict, "\n");
+	return dict->size;
+}
+
 static int header(const struct array_meta *meta, struct str *str)
 {
-	autostr(dict);
-	append_dict(&dict, meta->dtype.descr, meta->ndim, meta->shape);
-	size_t prefix = MAGIC_BYTES + 2 + 2, unpadded = prefix + dict.size + 1;
-	append_spaces(&dict, ALIGN - unpadded % ALIGN);
-	str_append(&dict, "\n");
-	uint8_t length[2];
-	store_le16(length, (uint16_t)dict.size);
-	str_append_bytes(str, MAGIC "\x01\x00", MAGIC_BYTES + 2);
-	str_append_bytes(str, length, sizeof(length));
-	str_append_bytes(str, dict.text, dict.size);
-	return dict.failed || str->failed ? err_set(ENOMEM, "no memory for a header") : 0;
+	autostr(text);
+	autostr(latin1);
+	append_dict(&text, meta);
+	bool is_latin1 = npy_to_latin1(&text, &latin1);
+	struct str *dict = is_latin1 ? &latin1 : &text;
+	size_t narrow = MAGIC_BYTES + 2 + 2, wide = MAGIC_BYTES + 2 + 4;
+	size_t unpadded = narrow + dict->size + 1;
+	uint8_t length[4];
+	if (is_latin1 && unpadded + ALIGN - unpadded % ALIGN - narrow <= UINT16_MAX) {
+		store_le16(length, (uint16_t)pad(dict, narrow));
+		str_append_bytes(str, MAGIC "\x01\x00", MAGIC_BYTES + 2);
+		str_append_bytes(str, length, 2);
+	} else {
+		store_le32(length, (uint32_t)pad(dict, wide)); /* a document, and so its types, is far smaller */
+		str_append_bytes(str, is_latin1 ? MAGIC "\x02\x00" : MAGIC "\x03\x00", MAGIC_BYTES + 2);
+		str_append_bytes(str, length, 4);
+	}
+	str_append_bytes(str, dict->text, dict->size);
+	return text.failed || latin1.failed || str->failed ? err_set(ENOMEM, "no memory for a header") : 0;
 }
 
 static int npy_extents(struct hierarchy *hierarchy, struct node *node, struct view *view)
@@ -79,31 +98,10 @@ static int npy_extents(struct hierarchy *hierarchy, struct node *node, struct vi
 	return rc ? rc : view_add_elements(view, &layout);
 }
 
-/* A cursor over the dict literal. */
-struct parser {
-	const char *at, *end;
-};
-
-static void skip_spaces(struct parser *p)
+/* A key: a Python string without escapes. */
+static bool take_string(struct npy_literal *p, char *text, size_t room)
 {
-	while (p->at < p->end && (*p->at == ' ' || *p->at == '\n' || *p->at == '\t'))
-		p->at++;
-}
-
-static bool take(struct parser *p, const char *token)
-{
-	size_t n = strlen(token);
-	skip_spaces(p);
-	if ((size_t)(p->end - p->at) < n || memcmp(p->at, token, n))
-		return false;
-	p->at += n;
-	return true;
-}
-
-/* A Python string without escapes: all that a plain descr or key needs. */
-static bool take_string(struct parser *p, char *text, size_t room)
-{
-	skip_spaces(p);
+	npy_take(p, ""); /* spaces */
 	if (p->at == p->end || (*p->at != '\'' && *p->at != '"'))
 		return false;
 	char quote = *p->at++;
@@ -113,14 +111,14 @@ static bool take_string(struct parser *p, char *text, size_t room)
 	memcpy(text, p->at, (size_t)(close - p->at));
 	text[close - p->at] = 0;
 	p->at = close + 1;
-	return !strchr(text, '\\');
+	return true;
 }
 
-static bool take_shape(struct parser *p, struct view_parsed *parsed)
+static bool take_shape(struct npy_literal *p, struct view_parsed *parsed)
 {
-	if (!take(p, "("))
+	if (!npy_take(p, "("))
 		return false;
-	for (parsed->ndim = 0; !take(p, ")"); parsed->ndim++) {
+	for (parsed->ndim = 0; !npy_take(p, ")"); parsed->ndim++) {
 		uint64_t n = 0;
 		const char *digits = p->at;
 		if (parsed->ndim == LIMIT_DIMS)
@@ -131,39 +129,40 @@ static bool take_shape(struct parser *p, struct view_parsed *parsed)
 		if (p->at == digits)
 			return false;
 		parsed->shape[parsed->ndim] = n;
-		take(p, "L"); /* Python 2 wrote long integers so */
-		if (!take(p, ",")) {
+		npy_take(p, "L"); /* Python 2 wrote long integers so */
+		if (!npy_take(p, ",")) {
 			parsed->ndim++;
-			return take(p, ")");
+			return npy_take(p, ")");
 		}
 	}
 	return true;
 }
 
-static int parse_dict(struct parser *p, struct view_parsed *parsed)
+static int parse_dict(struct npy_literal *p, struct view_parsed *parsed)
 {
-	char key[32], descr[256] = "";
+	char key[32];
+	int rc;
 	bool has_descr = false, has_order = false, has_shape = false;
-	if (!take(p, "{"))
+	if (!npy_take(p, "{"))
 		return err_set(EIO, "header: not a dict");
-	while (!take(p, "}")) {
-		if (!take_string(p, key, sizeof(key)) || !take(p, ":"))
+	while (!npy_take(p, "}")) {
+		if (!take_string(p, key, sizeof(key)) || !npy_take(p, ":"))
 			return err_set(EIO, "header: not a dict of strings");
 		if (!strcmp(key, "descr")) {
-			skip_spaces(p);
-			if (p->at < p->end && *p->at == '[')
-				return err_set(ENOTSUP, "header: descr: structured types are not supported");
-			has_descr = take_string(p, descr, sizeof(descr));
+			dtype_finish(&parsed->dtype);
+			if ((rc = npy_take_descr(p, &parsed->dtype, &parsed->big_endian)))
+				return err_prefix(rc, "header");
+			has_descr = true;
 		} else if (!strcmp(key, "fortran_order")) {
-			parsed->fortran_order = take(p, "True");
-			has_order = parsed->fortran_order || take(p, "False");
+			parsed->fortran_order = npy_take(p, "True");
+			has_order = parsed->fortran_order || npy_take(p, "False");
 		} else if (!strcmp(key, "shape")) {
 			has_shape = take_shape(p, parsed);
 		} else {
 			return err_set(EIO, "header: unknown key \"%s\"", key);
 		}
-		if (!take(p, ",")) {
-			if (!take(p, "}"))
+		if (!npy_take(p, ",")) {
+			if (!npy_take(p, "}"))
 				return err_set(EIO, "header: %s: malformed", key);
 			break;
 		}
@@ -173,8 +172,7 @@ static int parse_dict(struct parser *p, struct view_parsed *parsed)
 					   !has_descr	? "descr"
 					   : !has_order ? "fortran_order"
 									: "shape");
-	int rc = dtype_parse_descr(descr, &parsed->dtype, &parsed->big_endian);
-	return rc ? err_prefix(rc, "header") : 0;
+	return 0;
 }
 
 static int npy_parse(const void *bytes, size_t size, struct view_parsed *ret_parsed)
@@ -190,10 +188,12 @@ static int npy_parse(const void *bytes, size_t size, struct view_parsed *ret_par
 	if (length > size - prefix)
 		return err_set(EIO, "header: %" PRIu64 " bytes long, the file ends before", length);
 	struct view_parsed parsed = {.payload_offset = prefix + length};
-	struct parser parser = {(const char *)b + prefix, (const char *)b + prefix + length};
-	int rc = parse_dict(&parser, &parsed);
-	if (rc)
+	struct npy_literal literal = {(const char *)b + prefix, (const char *)b + prefix + length, major < 3};
+	int rc = parse_dict(&literal, &parsed);
+	if (rc) {
+		dtype_finish(&parsed.dtype);
 		return rc;
+	}
 	*ret_parsed = parsed;
 	return 0;
 }

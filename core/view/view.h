@@ -66,7 +66,7 @@ struct view_parsed {
 	uint64_t payload_offset; /* of the elements, which are all that follows */
 };
 
-/* Reads a file's head back, for `zarrfs pack`; `bytes` are its first `size` bytes. EIO when malformed, ENOTSUP: not served. */
+/* Reads a file's head back (dtype_finish its dtype), for `zarrfs pack`; `bytes` are its first `size` bytes. EIO when malformed, ENOTSUP: not served. */
 int view_parse(const struct view_ops *ops, const void *bytes, size_t size, struct view_parsed *ret_parsed);
 
 #endif

@@ -133,12 +133,27 @@ static void check_dtype(const struct dtype *dtype)
 {
 	char buffer[DTYPE_NAME_BYTES];
 	struct dtype again;
+	struct json *descr;
+	autostr(text);
+	autostr(text_again);
 	bool big;
 	check(dtype->size >= 1 && dtype->size <= LIMIT_ITEM_SIZE);
 	check(dtype->swap_unit >= 1 && dtype->size % dtype->swap_unit == 0);
-	check(dtype_v3_name(dtype, buffer, sizeof(buffer)) != NULL);
-	check(dtype_parse_descr(dtype->descr, &again, &big) == 0);
-	check(!big && again.kind == dtype->kind && again.size == dtype->size && again.swap_unit == dtype->swap_unit);
+	check(dtype_v3_name(dtype, buffer, sizeof(buffer)) || !dtype->record->is_packed);
+	for (int i = 0; dtype->record && i < dtype->record->n_spans; i++) {
+		const struct swap_span *span = &dtype->record->spans[i];
+		check((uint64_t)span->unit * span->count <= dtype->size - span->offset);
+	}
+	dtype_print_descr(dtype, &text);
+	check(json_parse(text.text, text.size, LIMIT_JSON_BYTES, NULL, &descr) == 0);
+	check(dtype_parse_descr_json(descr, &again, &big) == 0 && !big && again.size == dtype->size);
+	/* what numpy lacks it holds as bytes */
+	bool is_foreign = dtype->bits || (dtype->floats && dtype->descr[1] == 'V');
+	check(again.kind == dtype->kind || is_foreign);
+	dtype_print_descr(&again, &text_again);
+	check(strcmp(text.text, text_again.text) == 0 || is_foreign || dtype->record);
+	dtype_finish(&again);
+	json_free(descr);
 }
 
 /* All bytes of the fill value are there, and mean the same when they are printed. */
@@ -166,8 +181,11 @@ static void check_array(const struct array_meta *meta)
 	}
 	check(meta->elements == 0 || meta->elements == elements);
 	check(checked_mul(meta->elements, meta->dtype.size, &bytes) && bytes <= INT64_MAX);
-	check_dtype(&meta->dtype);
-	check_fill(meta);
+	check(!meta->refusal == (meta->dtype.kind != DTYPE_UNSERVED));
+	if (!meta->refusal) {
+		check_dtype(&meta->dtype);
+		check_fill(meta);
+	}
 	check(meta->codecs.n >= 0 && meta->codecs.n <= LIMIT_CODECS && meta->codecs.v2 == (meta->zarr_format == 2));
 	for (int i = 0; i < meta->codecs.n; i++) {
 		check(meta->codecs.specs[i].name && meta->codecs.specs[i].where);
@@ -183,11 +201,14 @@ static void check_print(const struct array_meta *meta)
 {
 	struct node_meta again = {0};
 	char *text, *text_again;
+	char buffer[DTYPE_NAME_BYTES];
+	if (meta->refusal || !dtype_v3_name(&meta->dtype, buffer, sizeof(buffer)))
+		return;
 	check(meta_print_v3_array(meta, &text) == 0);
 	check(meta_parse_v3(text, strlen(text), &again) == 0 && again.array);
 	check_array(again.array);
 	check(again.array->ndim == meta->ndim && again.array->elements == meta->elements);
-	check(strcmp(again.array->dtype.descr, meta->dtype.descr) == 0);
+	check(again.array->dtype.kind == meta->dtype.kind && again.array->dtype.size == meta->dtype.size);
 	check(memcmp(again.array->fill_value, meta->fill_value, meta->dtype.size) == 0);
 	check(again.array->codecs.n == meta->codecs.n);
 	check(meta_print_v3_array(again.array, &text_again) == 0);

@@ -52,6 +52,34 @@ static const struct {
 	 "null_terminated_bytes", "|S5"},
 	{"{\"name\":\"fixed_length_utf32\",\"configuration\":{\"length_bytes\":20}}", DTYPE_UNICODE, 20, 4,
 	 "fixed_length_utf32", "<U5"},
+	{"\"int2\"", DTYPE_INT, 1, 1, "int2", "|i1"},
+	{"\"int4\"", DTYPE_INT, 1, 1, "int4", "|i1"},
+	{"\"uint2\"", DTYPE_UINT, 1, 1, "uint2", "|u1"},
+	{"\"uint4\"", DTYPE_UINT, 1, 1, "uint4", "|u1"},
+	{"\"bfloat16\"", DTYPE_FLOAT, 2, 2, "bfloat16", "<V2"},
+	{"\"float8_e3m4\"", DTYPE_FLOAT, 1, 1, "float8_e3m4", "|V1"},
+	{"\"float8_e4m3\"", DTYPE_FLOAT, 1, 1, "float8_e4m3", "|V1"},
+	{"\"float8_e4m3b11fnuz\"", DTYPE_FLOAT, 1, 1, "float8_e4m3b11fnuz", "|V1"},
+	{"\"float8_e4m3fn\"", DTYPE_FLOAT, 1, 1, "float8_e4m3fn", "|V1"},
+	{"\"float8_e4m3fnuz\"", DTYPE_FLOAT, 1, 1, "float8_e4m3fnuz", "|V1"},
+	{"\"float8_e5m2\"", DTYPE_FLOAT, 1, 1, "float8_e5m2", "|V1"},
+	{"\"float8_e5m2fnuz\"", DTYPE_FLOAT, 1, 1, "float8_e5m2fnuz", "|V1"},
+	{"\"float8_e8m0fnu\"", DTYPE_FLOAT, 1, 1, "float8_e8m0fnu", "|V1"},
+	{"\"float6_e2m3fn\"", DTYPE_FLOAT, 1, 1, "float6_e2m3fn", "|V1"},
+	{"\"float6_e3m2fn\"", DTYPE_FLOAT, 1, 1, "float6_e3m2fn", "|V1"},
+	{"\"float4_e2m1fn\"", DTYPE_FLOAT, 1, 1, "float4_e2m1fn", "|V1"},
+	{"\"complex_bfloat16\"", DTYPE_COMPLEX, 4, 2, "complex_bfloat16", "<V4"},
+	{"\"complex_float16\"", DTYPE_COMPLEX, 4, 2, "complex_float16", "<V4"},
+	{"\"complex_float8_e3m4\"", DTYPE_COMPLEX, 2, 1, "complex_float8_e3m4", "|V2"},
+	{"\"complex_float8_e4m3\"", DTYPE_COMPLEX, 2, 1, "complex_float8_e4m3", "|V2"},
+	{"\"complex_float8_e4m3b11fnuz\"", DTYPE_COMPLEX, 2, 1, "complex_float8_e4m3b11fnuz", "|V2"},
+	{"\"complex_float8_e4m3fnuz\"", DTYPE_COMPLEX, 2, 1, "complex_float8_e4m3fnuz", "|V2"},
+	{"\"complex_float8_e5m2\"", DTYPE_COMPLEX, 2, 1, "complex_float8_e5m2", "|V2"},
+	{"\"complex_float8_e5m2fnuz\"", DTYPE_COMPLEX, 2, 1, "complex_float8_e5m2fnuz", "|V2"},
+	{"\"complex_float8_e8m0fnu\"", DTYPE_COMPLEX, 2, 1, "complex_float8_e8m0fnu", "|V2"},
+	{"\"complex_float6_e2m3fn\"", DTYPE_COMPLEX, 2, 1, "complex_float6_e2m3fn", "|V2"},
+	{"\"complex_float6_e3m2fn\"", DTYPE_COMPLEX, 2, 1, "complex_float6_e3m2fn", "|V2"},
+	{"\"complex_float4_e2m1fn\"", DTYPE_COMPLEX, 2, 1, "complex_float4_e2m1fn", "|V2"},
 	{"{\"name\":\"numpy.datetime64\",\"configuration\":{\"unit\":\"ns\",\"scale_factor\":1}}", DTYPE_DATETIME, 8, 8,
 	 "numpy.datetime64", "<M8[ns]"},
 	{"{\"name\":\"numpy.datetime64\",\"configuration\":{\"unit\":\"\xce\xbcs\",\"scale_factor\":10}}", DTYPE_DATETIME,
@@ -93,10 +121,9 @@ static const struct {
 	{"\"Float32\"", -ENOTSUP, "unknown data type"},
 	{"\"string\"", -ENOTSUP, "\"string\" is not supported: its elements have no fixed size"},
 	{"\"variable_length_bytes\"", -ENOTSUP, "no fixed size"},
-	{"\"bfloat16\"", -ENOTSUP, "\"bfloat16\" is not supported"},
-	{"\"int4\"", -ENOTSUP, "\"int4\" is not supported"},
-	{"{\"name\":\"struct\",\"configuration\":{\"fields\":[]}}", -ENOTSUP, "structured"},
-	{"[[\"x\",\"<f4\"]]", -ENOTSUP, "structured"},
+	{"\"int3\"", -ENOTSUP, "unknown data type \"int3\""},
+	{"{\"name\":\"zarrs.optional\",\"configuration\":{\"name\":\"uint8\"}}", -ENOTSUP, "no fixed size"},
+	{"[[\"x\",\"<f4\"]]", -ENOTSUP, "field 0: data_type: unknown data type \"<f4\""},
 	{"\"r12\"", -EIO, "whole number of bytes"},
 	{"\"r0\"", -EIO, "0 bytes"},
 	{"\"r8388616\"", -EFBIG, "the limit is"},
@@ -165,6 +192,11 @@ static const struct {
 	{"<M8[1D]", DTYPE_DATETIME, 8, 8, false, "<M8[D]", "numpy.datetime64"},
 	{"<M8", DTYPE_DATETIME, 8, 8, false, "<M8", "numpy.datetime64"},
 	{"<M8[generic]", DTYPE_DATETIME, 8, 8, false, "<M8", "numpy.datetime64"},
+	{"bfloat16", DTYPE_FLOAT, 2, 2, false, "<V2", "bfloat16"},
+	{"float8_e4m3fn", DTYPE_FLOAT, 1, 1, false, "|V1", "float8_e4m3fn"},
+	{"float4_e2m1fn", DTYPE_FLOAT, 1, 1, false, "|V1", "float4_e2m1fn"},
+	{"int4", DTYPE_INT, 1, 1, false, "|i1", "int4"},
+	{"int2", DTYPE_INT, 1, 1, false, "|i1", "int2"},
 	{">m8[h]", DTYPE_TIMEDELTA, 8, 8, true, "<m8[h]", "numpy.timedelta64"},
 };
 
@@ -194,8 +226,8 @@ static const struct {
 	int rc;
 } v2_refusals[] = {
 	{"\"|O\"", -ENOTSUP},
-	{"[[\"x\",\"<f4\"]]", -ENOTSUP},
-	{"\"bfloat16\"", -ENOTSUP},
+	{"[[\"x\",\"|O\"]]", -ENOTSUP},
+	{"\"float32\"", -ENOTSUP},
 	{"\"<q9\"", -ENOTSUP},
 	{"\"<i3\"", -ENOTSUP},
 	{"\"<f16\"", -ENOTSUP},
@@ -238,15 +270,24 @@ START_TEST(a_v2_type_that_is_not_served_is_refused)
 }
 END_TEST
 
+static int parse_descr(const char *text, struct dtype *ret_dtype, bool *ret_big_endian)
+{
+	struct json *json = parse(text);
+	int rc = dtype_parse_descr_json(json, ret_dtype, ret_big_endian);
+	json_free(json);
+	return rc;
+}
+
 START_TEST(a_descr_is_a_typestring_with_elements_of_at_least_one_byte)
 {
 	struct dtype dtype;
 	bool big_endian;
-	ck_assert_int_eq(dtype_parse_descr(">f4", &dtype, &big_endian), 0);
+	ck_assert_int_eq(parse_descr("\">f4\"", &dtype, &big_endian), 0);
 	ck_assert(big_endian);
 	ck_assert_str_eq(dtype.descr, "<f4");
-	ck_assert_int_eq(dtype_parse_descr("|S0", &dtype, &big_endian), -EIO);
-	ck_assert_int_eq(dtype_parse_descr("|O", &dtype, &big_endian), -ENOTSUP);
+	ck_assert_int_eq(parse_descr("\"|S0\"", &dtype, &big_endian), -EIO);
+	ck_assert_int_eq(parse_descr("\"|O\"", &dtype, &big_endian), -ENOTSUP);
+	ck_assert_int_eq(parse_descr("\"bfloat16\"", &dtype, &big_endian), -ENOTSUP);
 }
 END_TEST
 
@@ -255,6 +296,7 @@ START_TEST(every_known_name_is_listed)
 	ck_assert_ptr_nonnull(strstr(dtype_known(), "bool, int8, "));
 	ck_assert_ptr_nonnull(strstr(dtype_known(), "r<N>"));
 	ck_assert_ptr_nonnull(strstr(dtype_known(), "numpy.timedelta64"));
+	ck_assert_str_eq(dtype_known() + strlen(dtype_known()) - strlen(", struct, structured"), ", struct, structured");
 	ck_assert_ptr_eq(dtype_known(), dtype_known());
 }
 END_TEST

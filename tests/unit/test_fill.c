@@ -181,6 +181,56 @@ static const struct {
 	{3, "{\"name\":\"numpy.datetime64\",\"configuration\":{\"unit\":\"s\"}}", "981173106", "72837b3a00000000"},
 	{3, "{\"name\":\"numpy.datetime64\",\"configuration\":{\"unit\":\"s\"}}", "\"never\"", NULL},
 	{3, "\"int64\"", "\"NaT\"", NULL},
+	/* numbers narrower than their byte: the sign is extended */
+	{3, "\"int4\"", "-8", "f8"},
+	{3, "\"int4\"", "7", "07"},
+	{3, "\"int4\"", "8", NULL},
+	{3, "\"int2\"", "-2", "fe"},
+	{3, "\"int2\"", "-3", NULL},
+	{3, "\"uint4\"", "15", "0f"},
+	{3, "\"uint4\"", "16", NULL},
+	{3, "\"uint2\"", "3", "03"},
+	{3, "\"uint2\"", "-1", NULL},
+	{2, "\"int4\"", "-1", "ff"},
+	/* floats that numpy lacks; the NaNs are those of the registry */
+	{3, "\"bfloat16\"", "1.0", "803f"},
+	{3, "\"bfloat16\"", "-0.0", "0080"},
+	{3, "\"bfloat16\"", "3.14159", "4940"},
+	{3, "\"bfloat16\"", "1e39", "807f"},
+	{3, "\"bfloat16\"", "\"NaN\"", "c07f"},
+	{3, "\"bfloat16\"", "\"0x7fc1\"", "c17f"},
+	{3, "\"bfloat16\"", "\"0x7fc10000\"", NULL},
+	{2, "\"bfloat16\"", "\"-Infinity\"", "80ff"},
+	{3, "\"float8_e3m4\"", "\"NaN\"", "78"},
+	{3, "\"float8_e4m3\"", "\"NaN\"", "7c"},
+	{3, "\"float8_e5m2\"", "\"NaN\"", "7e"},
+	{3, "\"float8_e4m3fn\"", "\"NaN\"", "7f"},
+	{3, "\"float8_e4m3fnuz\"", "\"NaN\"", "80"},
+	{3, "\"float8_e4m3b11fnuz\"", "\"NaN\"", "80"},
+	{3, "\"float8_e5m2fnuz\"", "\"NaN\"", "80"},
+	{3, "\"float8_e8m0fnu\"", "\"NaN\"", "ff"},
+	{3, "\"float6_e2m3fn\"", "\"NaN\"", NULL},
+	{3, "\"float4_e2m1fn\"", "\"NaN\"", NULL},
+	{3, "\"float8_e5m2\"", "\"Infinity\"", "7c"},
+	{3, "\"float8_e5m2\"", "61440", "7c"},
+	{3, "\"float8_e5m2\"", "61439", "7b"},
+	{3, "\"float8_e4m3fn\"", "448", "7e"},
+	{3, "\"float8_e4m3fn\"", "500", NULL},
+	{3, "\"float8_e4m3fn\"", "\"Infinity\"", NULL},
+	{3, "\"float8_e4m3fnuz\"", "240", "7f"},
+	{3, "\"float8_e4m3fnuz\"", "-0.0", "00"},
+	{3, "\"float8_e8m0fnu\"", "1", "7f"},
+	{3, "\"float8_e8m0fnu\"", "0", NULL},
+	{3, "\"float8_e8m0fnu\"", "-1", NULL},
+	{3, "\"float6_e2m3fn\"", "7.5", "1f"},
+	{3, "\"float6_e3m2fn\"", "-28", "3f"},
+	{3, "\"float4_e2m1fn\"", "6", "07"},
+	{3, "\"float4_e2m1fn\"", "7.1", NULL},
+	{3, "\"float4_e2m1fn\"", "\"0xff\"", "0f"},
+	{3, "\"complex_bfloat16\"", "[1.0, \"NaN\"]", "803fc07f"},
+	{3, "\"complex_float16\"", "[1.0, \"0x7e01\"]", "003c017e"},
+	{3, "\"complex_float8_e5m2\"", "[1.0, \"Infinity\"]", "3c7c"},
+	{3, "\"complex_float4_e2m1fn\"", "[0.5, -6]", "010f"},
 };
 
 static void parse_type(int format, const char *text, struct dtype *ret_dtype)
@@ -341,13 +391,57 @@ START_TEST(every_half_reads_back_and_ties_between_two_go_to_the_even_one)
 }
 END_TEST
 
+/* Of each format of a byte: the definition, by which all its values are computed again (zarr-format, section 1.5). */
+static const struct {
+	const char *type;
+	int exponent_bits, mantissa_bits, bias;
+	const char *nans; /* the bits that are no number: "ieee", or in hex */
+} bytes[] = {
+	{"float8_e3m4", 3, 4, 3, "ieee"},		{"float8_e4m3", 4, 3, 7, "ieee"},	 {"float8_e5m2", 5, 2, 15, "ieee"},
+	{"float8_e4m3b11fnuz", 4, 3, 11, "80"}, {"float8_e4m3fnuz", 4, 3, 8, "80"},	 {"float8_e5m2fnuz", 5, 2, 16, "80"},
+	{"float8_e4m3fn", 4, 3, 7, "7f ff"},	{"float6_e2m3fn", 2, 3, 1, "none"},	 {"float6_e3m2fn", 3, 2, 3, "none"},
+	{"float4_e2m1fn", 2, 1, 1, "none"},		{"float8_e8m0fnu", 8, 0, 127, "ff"},
+};
+
+START_TEST(every_byte_of_a_small_float_is_the_number_of_its_definition)
+{
+	char type[40], text[80], hex[12];
+	struct dtype dtype;
+	int exponent_bits = bytes[_i].exponent_bits, mantissa_bits = bytes[_i].mantissa_bits;
+	bool is_scale = mantissa_bits == 0, is_ieee = strcmp(bytes[_i].nans, "ieee") == 0;
+	int limit = 1 << (exponent_bits + mantissa_bits + !is_scale);
+	snprintf(type, sizeof(type), "\"%s\"", bytes[_i].type);
+	parse_type(3, type, &dtype);
+	for (int bits = 0; bits < limit; bits++) {
+		int field = bits >> mantissa_bits & ((1 << exponent_bits) - 1), mantissa = bits & ((1 << mantissa_bits) - 1);
+		snprintf(hex, sizeof(hex), "%02x", bits);
+		if (strstr(bytes[_i].nans, hex) || (is_ieee && field == (1 << exponent_bits) - 1))
+			continue;
+		double value = field || is_scale ? ldexp(1 + ldexp(mantissa, -mantissa_bits), field - bytes[_i].bias)
+										 : ldexp(mantissa, 1 - bytes[_i].bias - mantissa_bits);
+		bool is_negative = !is_scale && bits >> (exponent_bits + mantissa_bits);
+		snprintf(text, sizeof(text), "%s%.60g", is_negative ? "-" : "", value);
+		struct json *json = parse(text);
+		uint8_t byte = 0x55;
+		bool undefined;
+		ck_assert_msg(dtype_parse_fill(&dtype, 3, json, &byte, &undefined) == 0, "%s: %s", text, err_message());
+		ck_assert_msg(byte == bits, "%s: %s is %02x, not %02x", type, text, byte, bits);
+		json_free(json);
+	}
+}
+END_TEST
+
 START_TEST(any_bits_of_a_float_survive_printing_and_parsing)
 {
-	static const char *const types[] = {"\"float16\"", "\"float32\"", "\"float64\"", "\"complex64\""};
+	static const char *const types[] = {
+		"\"float16\"",		  "\"float32\"",		  "\"float64\"",		 "\"complex64\"",
+		"\"bfloat16\"",		  "\"float8_e3m4\"",	  "\"float8_e4m3fn\"",	 "\"float8_e4m3fnuz\"",
+		"\"float8_e8m0fnu\"", "\"complex_bfloat16\"", "\"complex_float16\"", "\"complex_float8_e5m2\"",
+	};
 	uint64_t state = test_seed();
-	for (int round = 0; round < 4000; round++) {
+	for (size_t round = 0; round < 12000; round++) {
 		struct dtype dtype;
-		parse_type(3, types[round % 4], &dtype);
+		parse_type(3, types[round % ARRAY_LEN(types)], &dtype);
 		uint8_t bytes[8], again[8];
 		bool undefined;
 		store_le64(bytes, test_random(&state));
@@ -391,6 +485,7 @@ static Suite *fill_suite(void)
 	tcase_add_loop_test(values, a_fill_value_is_printed_in_its_shortest_form, 0, ARRAY_LEN(prints));
 	tcase_add_test(values, null_and_absent_are_zero_bytes_and_undefined);
 	tcase_add_test(values, every_half_reads_back_and_ties_between_two_go_to_the_even_one);
+	tcase_add_loop_test(values, every_byte_of_a_small_float_is_the_number_of_its_definition, 0, ARRAY_LEN(bytes));
 	tcase_add_test(values, any_bits_of_a_float_survive_printing_and_parsing);
 	tcase_add_test(values, base64_of_any_length_survives_printing_and_parsing);
 	suite_add_tcase(suite, values);

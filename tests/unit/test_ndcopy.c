@@ -248,6 +248,24 @@ START_TEST(swapping_reverses_each_number_also_in_place)
 }
 END_TEST
 
+START_TEST(spans_are_swapped_in_each_element_and_nothing_else_is)
+{
+	const struct swap_span spans[] = {{1, 2, 1}, {3, 4, 2}, {12, 8, 1}};
+	const uint8_t order[] = {0, 2, 1, 6, 5, 4, 3, 10, 9, 8, 7, 11, 19, 18, 17, 16, 15, 14, 13, 12, 20};
+	enum { ITEM = sizeof(order) };
+	uint8_t from[ITEM * 50], to[ITEM * 50 + 1];
+	for (size_t i = 0; i < sizeof(from); i++)
+		from[i] = (uint8_t)(i * 167 + i / 256);
+	to[sizeof(from)] = 0xee;
+	swap_spans(to, from, sizeof(from), ITEM, spans, ARRAY_LEN(spans));
+	for (size_t i = 0; i < sizeof(from); i++)
+		ck_assert_int_eq(to[i], from[i / ITEM * ITEM + order[i % ITEM]]);
+	swap_spans(to, to, sizeof(from), ITEM, spans, ARRAY_LEN(spans));
+	ck_assert_mem_eq(to, from, sizeof(from));
+	ck_assert_int_eq(to[sizeof(from)], 0xee);
+}
+END_TEST
+
 static Suite *ndcopy_suite(void)
 {
 	Suite *suite = suite_create("ndcopy");
@@ -259,6 +277,7 @@ static Suite *ndcopy_suite(void)
 	tcase_add_test(tcase, a_fill_writes_its_part_of_the_element_and_no_other_byte);
 	tcase_add_loop_test(tcase, elements_follow_one_another, 0, ARRAY_LEN(fills));
 	tcase_add_loop_test(tcase, swapping_reverses_each_number_also_in_place, 0, ARRAY_LEN(units));
+	tcase_add_test(tcase, spans_are_swapped_in_each_element_and_nothing_else_is);
 	suite_add_tcase(suite, tcase);
 	return suite;
 }

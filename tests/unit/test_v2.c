@@ -194,9 +194,7 @@ static const struct {
 	{"chunks", "[4, 0]", -EIO, "chunks[1]"},
 	{"chunks", "true", -EIO, "chunks"},
 	{"dtype", NULL, -EIO, "dtype: missing"},
-	{"dtype", "\"<q9\"", -ENOTSUP, "\"<q9\""},
-	{"dtype", "\"|O\"", -ENOTSUP, "objects"},
-	{"dtype", "[[\"x\",\"<f4\"]]", -ENOTSUP, "structured"},
+	{"dtype", "[[\"x\",\"<f4\",[0.5]]]", -EIO, "field 0"},
 	{"compressor", "{\"level\":1}", -EIO, "compressor"},
 	{"compressor", "{\"id\":7}", -EIO, "compressor"},
 	{"compressor", "\"zlib\"", -EIO, "compressor"},
@@ -210,6 +208,29 @@ static const struct {
 	{"dimension_separator", "\"-\"", -EIO, "dimension_separator"},
 	{"dimension_separator", "\"\"", -EIO, "dimension_separator"},
 };
+
+START_TEST(a_type_that_is_not_served_leaves_the_rest_of_the_document)
+{
+	static const struct {
+		const char *type, *name, *reason;
+	} types[] = {
+		{"\"<q9\"", "<q9", "\"<q9\""},
+		{"\"|O\"", "|O", "objects"},
+		{"[[\"x\",\"<f4\"],[\"y\",\"|O\"]]", "[[\"x\",\"<f4\"],[\"y\",\"|O\"]]", "field 1: dtype: \"|O\""},
+	};
+	for (size_t i = 0; i < ARRAY_LEN(types); i++) {
+		struct array_meta *meta;
+		ck_assert_msg(parse_changed("dtype", types[i].type, &meta) == 0, "%s", err_message());
+		ck_assert_int_eq(meta->dtype.kind, DTYPE_UNSERVED);
+		ck_assert_str_eq(meta->dtype.descr, types[i].name);
+		ck_assert_msg(strstr(meta->refusal, types[i].reason) != NULL, "%s", meta->refusal);
+		ck_assert_ptr_null(meta->fill_value);
+		ck_assert_int_gt(meta->ndim, 0);
+		ck_assert_int_gt(meta->codecs.n, 0);
+		array_meta_free(meta);
+	}
+}
+END_TEST
 
 START_TEST(a_malformed_or_unserved_document_is_refused_by_its_member)
 {
@@ -341,6 +362,7 @@ static Suite *v2_suite(void)
 	tcase_add_loop_test(array, what_is_optional_or_unknown_is_accepted, 0, ARRAY_LEN(accepted));
 	tcase_add_test(array, an_absent_separator_is_an_assumed_dot);
 	tcase_add_test(array, an_absent_fill_value_is_zero_bytes_and_undefined);
+	tcase_add_test(array, a_type_that_is_not_served_leaves_the_rest_of_the_document);
 	tcase_add_loop_test(array, a_malformed_or_unserved_document_is_refused_by_its_member, 0, ARRAY_LEN(refused));
 	tcase_add_test(array, a_chain_of_sixteen_codecs_is_accepted);
 	suite_add_tcase(suite, array);

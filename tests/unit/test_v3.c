@@ -120,6 +120,38 @@ static const struct {
 	{"shape", "[10, 1e3, 461168601842738]"},
 };
 
+#define E_5 "\u00e9\u00e9\u00e9\u00e9\u00e9"
+#define E_31 E_5 E_5 E_5 E_5 E_5 E_5 "\u00e9"
+
+START_TEST(a_type_that_is_not_served_leaves_the_rest_of_the_document)
+{
+	static const struct {
+		const char *type, *name, *reason;
+	} types[] = {
+		{"\"int128\"", "int128", "data_type: unknown data type \"int128\""},
+		{"\"string\"", "string", "no fixed size"},
+		{"{\"name\":\"zarrs.optional\",\"configuration\":{}}", "zarrs.optional", "no fixed size"},
+		{"[[\"x\",\"<f4\"]]", "[[\"x\",\"<f4\"]]", "unknown data type"},
+		/* a long name is cut at a whole character */
+		{"\"" E_31 "\u00e9\"", E_31, "unknown data type"},
+	};
+	for (size_t i = 0; i < ARRAY_LEN(types); i++) {
+		struct node_meta node;
+		int rc = parse_changed("data_type", types[i].type, &node);
+		ck_assert_msg(rc == 0, "%s: %s", types[i].type, err_message());
+		const struct array_meta *meta = node.array;
+		ck_assert_int_eq(meta->dtype.kind, DTYPE_UNSERVED);
+		ck_assert_str_eq(meta->dtype.descr, types[i].name);
+		ck_assert_msg(strstr(meta->refusal, types[i].reason) != NULL, "%s", meta->refusal);
+		ck_assert_ptr_null(meta->fill_value);
+		ck_assert_int_eq(meta->ndim, 3);
+		ck_assert_uint_eq(meta->elements, meta->shape[0] * meta->shape[1] * meta->shape[2]);
+		ck_assert_int_gt(meta->codecs.n, 0);
+		node_meta_finish(&node);
+	}
+}
+END_TEST
+
 START_TEST(what_is_optional_or_harmless_is_accepted)
 {
 	struct node_meta node;
@@ -154,7 +186,6 @@ static const struct {
 	{"shape", "[0, 4294967296, 4294967296]", -EFBIG, "2^63-1"},
 	{"shape", ONES_33, -EFBIG, "shape"},
 	{"data_type", NULL, -EIO, "data_type: missing"},
-	{"data_type", "\"int128\"", -ENOTSUP, "\"int128\""},
 	{"chunk_grid", NULL, -EIO, "chunk_grid: missing"},
 	{"chunk_grid", "{\"name\":\"rectilinear\"}", -ENOTSUP, "\"rectilinear\""},
 	{"chunk_grid", "\"regular\"", -EIO, "chunk_shape: missing"},
@@ -396,6 +427,7 @@ static Suite *v3_suite(void)
 	Suite *suite = suite_create("v3");
 	TCase *parse = tcase_create("parse");
 	tcase_add_test(parse, an_array_document_becomes_a_struct);
+	tcase_add_test(parse, a_type_that_is_not_served_leaves_the_rest_of_the_document);
 	tcase_add_loop_test(parse, what_is_optional_or_harmless_is_accepted, 0, ARRAY_LEN(accepted));
 	tcase_add_loop_test(parse, a_malformed_or_unserved_document_is_refused_by_its_member, 0, ARRAY_LEN(refused));
 	tcase_add_loop_test(parse, a_document_that_is_no_node_is_refused, 0, ARRAY_LEN(documents));
