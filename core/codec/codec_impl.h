@@ -61,7 +61,8 @@ struct codec_ops {
 extern const struct codec_ops adler32_codec_ops, astype_codec_ops, base64_codec_ops, bitround_codec_ops,
 	blosc_codec_ops, byte_shuffle_codec_ops, bytes_codec_ops, crc32_codec_ops, crc32c_codec_ops, delta_codec_ops,
 	fixedscaleoffset_codec_ops, fletcher32_codec_ops, gzip_codec_ops, jenkins_lookup3_codec_ops, lz4_codec_ops,
-	packbits_codec_ops, quantize_codec_ops, sharding_codec_ops, transpose_codec_ops, zlib_codec_ops, zstd_codec_ops;
+	packbits_codec_ops, packed_bits_codec_ops, quantize_codec_ops, reshape_codec_ops, sharding_codec_ops,
+	squeeze_codec_ops, transpose_codec_ops, zlib_codec_ops, zstd_codec_ops;
 
 /* What a row is in a chain of v2, or of v3. */
 enum codec_kind codec_kind(const struct codec_ops *ops, bool v2);
@@ -81,6 +82,11 @@ int codec_open(const struct codec_spec *spec, bool v2, const struct repr *decode
 
 /* The close of a codec that is one allocation. */
 void codec_close_plain(struct codec *codec);
+
+/* Slots of a codec that moves nothing: its bytes are the same on both sides. */
+bool codec_is_always_noop(const struct codec *codec);
+int codec_copy(const struct codec *codec, const void *src, size_t size, void *dst, size_t room, size_t *ret_size);
+int codec_copy_encode(const struct codec *codec, const void *src, size_t size, struct buf **ret_buf);
 
 /* An integer of a configuration that only matters for encoding; absent and null give `fallback`, out of range is clamped. */
 int codec_option(const struct json *config, const char *name, int64_t low, int64_t high, int64_t fallback,

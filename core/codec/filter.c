@@ -39,6 +39,7 @@ static void set_encoded(struct filter *filter, const struct repr *decoded)
 	filter->encoded = *decoded;
 	filter->encoded.item_size = filter->stored.size;
 	filter->encoded.swap_unit = filter->stored.kind == DTYPE_COMPLEX ? filter->stored.size / 2 : filter->stored.size;
+	filter->encoded.dtype = NULL;
 	filter->encoded.fill_value = filter->encoded_fill;
 }
 

@@ -227,11 +227,12 @@ const struct sharding *pipeline_sharding(const struct pipeline *pipeline)
 {
 	if (pipeline->n_stages != 1)
 		return NULL;
-	/* A transpose that only moves axes of length 1 is no stage, yet the grid is then in another order than the chunk. */
+	/* A reshape, or a transpose that only moves axes of length 1, is no stage, yet the grid is then another than the chunk's. */
 	const struct codec *codec = pipeline->stages[0].codec;
 	size_t shape_bytes = sizeof(uint64_t) * (size_t)pipeline->repr.ndim;
 	const struct sharding *sharding = sharding_of_codec(codec);
-	if (!sharding || memcmp(codec->decoded.shape, pipeline->repr.shape, shape_bytes) != 0)
+	if (!sharding || codec->decoded.ndim != pipeline->repr.ndim ||
+		memcmp(codec->decoded.shape, pipeline->repr.shape, shape_bytes) != 0)
 		return NULL;
 	return sharding;
 }

@@ -48,7 +48,20 @@ static void room_finish(struct room *room)
 /* What a codec is handed: several element types, 0-d, axes of length 1, a chunk of several compressor blocks. */
 static const uint8_t fill[16] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};
 
+static const struct dtype uint8_type = {.kind = DTYPE_UINT, .size = 1, .swap_unit = 1};
+static const struct dtype int16_type = {.kind = DTYPE_INT, .size = 2, .swap_unit = 2};
+static const struct dtype complex_type = {.kind = DTYPE_COMPLEX, .size = 16, .swap_unit = 8};
+
+/* A record of 11 bytes: u2, u1, two f4. */
+static struct swap_span spans[] = {{0, 2, 1}, {3, 4, 2}};
+static struct record record = {.refs = 1, .spans = spans, .n_spans = ARRAY_LEN(spans)};
+static const struct dtype record_type = {.kind = DTYPE_RECORD, .size = 11, .swap_unit = 1, .record = &record};
+
 static const struct repr reprs[] = {
+	{.ndim = 2, .shape = {3, 7}, .item_size = 1, .swap_unit = 1, .dtype = &uint8_type, .fill_value = fill},
+	{.ndim = 1, .shape = {33}, .item_size = 2, .swap_unit = 2, .dtype = &int16_type, .fill_value = fill},
+	{.ndim = 3, .shape = {2, 1, 5}, .item_size = 16, .swap_unit = 8, .dtype = &complex_type, .fill_value = fill},
+	{.ndim = 2, .shape = {4, 3}, .item_size = 11, .swap_unit = 1, .dtype = &record_type, .fill_value = fill},
 	{.ndim = 0, .item_size = 1, .swap_unit = 1, .fill_value = fill},
 	{.ndim = 0, .item_size = 8, .swap_unit = 8, .fill_value = fill},
 	{.ndim = 1, .shape = {1}, .item_size = 2, .swap_unit = 2, .fill_value = fill},
@@ -85,6 +98,11 @@ static const struct {
 						 "{\"name\":\"bytes\",\"configuration\":{\"endian\":\"big\"}},\"zstd\",\"crc32c\"],"
 						 "\"index_location\":\"start\",\"index_codecs\":[{\"name\":\"bytes\",\"configuration\":"
 						 "{\"endian\":\"big\"}},\"crc32c\"]}"},
+	{"packbits", "{}"},
+	{"packbits", "{\"padding_encoding\":\"first_byte\"}"},
+	{"packbits", "{\"padding_encoding\":\"last_byte\",\"first_bit\":0,\"last_bit\":null}"},
+	{"reshape", "{\"shape\":[-1]}"},
+	{"reshape", "{\"shape\":[1,-1,1,1]}"},
 	{"crc32c", "{}"},
 	{"adler32", "{\"location\":\"end\"}"},
 	{"crc32", "{\"location\":\"start\"}"},
@@ -324,6 +342,11 @@ static void run_on_data(struct subject *s, void (*test)(struct subject *s), bool
 	}
 }
 
+static bool is_number(const struct repr *repr)
+{
+	return repr->dtype && repr->dtype->kind != DTYPE_RECORD;
+}
+
 static void run_variant(const struct codec_ops *ops, const char *config, uint64_t *state,
 						void (*test)(struct subject *s), bool needs_encoder)
 {
@@ -339,11 +362,14 @@ static void run_variant(const struct codec_ops *ops, const char *config, uint64_
 		s.size = bytes;
 		snprintf(s.what, sizeof(s.what), "%s %.80s on %d axes, %zu bytes", name, config, s.repr->ndim, s.size);
 		struct codec_spec spec = {.name = (char *)name, .config = json, .where = (char *)"codecs[0]"};
-		/* filters as v2 has them: of bytes, whatever the elements */
-		ck_assert_msg(codec_open(&spec, ops->array_in_v3, s.repr, bytes, &s.codec) == 0, "%s: %s", s.what,
-					  err_message());
-		run_on_data(&s, test, needs_encoder);
-		ops->close(s.codec);
+		int rc = codec_open(&spec, ops->array_in_v3, s.repr, bytes, &s.codec); /* filters as in v2: of bytes */
+		/* A codec of numbers may refuse other elements; opened for some, it is tested. */
+		ck_assert_msg(rc == 0 || (rc == -ENOTSUP && s.ops->kind != CODEC_BYTES_BYTES && !is_number(s.repr)), "%s: %s",
+					  s.what, err_message());
+		if (!rc) {
+			run_on_data(&s, test, needs_encoder);
+			ops->close(s.codec);
+		}
 		json_free(json);
 	}
 }
@@ -399,8 +425,9 @@ START_TEST(a_row_is_found_by_each_of_its_names)
 			ck_assert_ptr_eq(ops, *row);
 			ck_assert_int_eq(codec_find(prefixed, false, &ops), 0);
 			ck_assert_ptr_eq(ops, *row);
+			/* bare in v3, unless that is another codec's name: packbits */
 			ck_assert_int_eq(codec_find((*row)->v2_id, false, &ops), 0);
-			ck_assert_ptr_eq(ops, *row);
+			ck_assert(ops == *row || (ops->name && strcmp(ops->name, (*row)->v2_id) == 0));
 		}
 	}
 }
@@ -411,7 +438,7 @@ START_TEST(names_are_in_order_and_each_stands_once)
 	for (const struct codec_ops *const *row = codec_rows; row[0] && row[1]; row++) {
 		const char *a = row[0]->name ? row[0]->name : row[0]->v2_id;
 		const char *b = row[1]->name ? row[1]->name : row[1]->v2_id;
-		ck_assert_str_lt(a, b);
+		ck_assert_msg(strcmp(a, b) < 0 || (strcmp(a, b) == 0 && row[0]->name != row[1]->name), "%s, %s", a, b);
 	}
 }
 END_TEST
