@@ -17,14 +17,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 #define HEAD_BYTES 4
 
 static const uint8_t fill[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+static const struct dtype int32 = {.kind = DTYPE_INT, .size = 4, .swap_unit = 4};
 
 /* An array of 2 x n elements of 4 bytes, in the configurations that array codecs need. */
 static const char *const configs[] = {
-	"{\"endian\":\"big\",\"order\":[1,0],\"location\":\"start\",\"chunk_shape\":[1,1],\"offset\":3,\"scale\":0.5,"
+	"{\"endian\":\"big\",\"shape\":[-1],\"first_bit\":3,\"padding_encoding\":\"first_byte\",\"order\":[1,0],"
+	"\"location\":\"start\",\"chunk_shape\":[1,1],\"offset\":3,\"scale\":0.5,"
 	"\"dtype\":\"<i4\",\"astype\":\"<f8\",\"decode_dtype\":\"|u1\",\"encode_dtype\":\">f4\",\"elementsize\":3,"
 	"\"codecs\":[{\"name\":\"bytes\",\"configuration\":{\"endian\":\"big\"}},\"lz4\"],"
 	"\"index_codecs\":[{\"name\":\"bytes\",\"configuration\":{\"endian\":\"little\"}}]}",
-	"{\"endian\":\"little\",\"order\":[1,0],\"chunk_shape\":[2,1],\"index_location\":\"start\",\"offset\":-1e300,"
+	"{\"endian\":\"little\",\"shape\":[[0],[1]],\"last_bit\":30,\"order\":[1,0],\"chunk_shape\":[2,1],\"index_"
+	"location\":\"start\",\"offset\":-1e300,"
 	"\"scale\":0,\"dtype\":\">f2\",\"astype\":\"<f2\",\"decode_dtype\":\"<c16\",\"encode_dtype\":\"<c8\","
 	"\"elementsize\":8,"
 	"\"codecs\":[{\"name\":\"bytes\",\"configuration\":{\"endian\":\"little\"}},\"zstd\"],"
@@ -57,7 +60,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const char *config = configs[data[1] % ARRAY_LEN(configs)];
 	bool is_array = ops->kind != CODEC_BYTES_BYTES;
 	uint64_t columns = load_le16(data + 2) % 1024 + 1u;
-	struct repr repr = {.ndim = 2, .shape = {2, columns}, .item_size = 4, .swap_unit = 4, .fill_value = fill};
+	struct repr repr = {.ndim = 2, .shape = {2, columns}, .item_size = 4, .swap_unit = 4, .dtype = &int32};
+	repr.fill_value = fill;
 	size_t room = is_array ? 8 * columns : load_le16(data + 2);
 
 	struct json *json;

@@ -10,7 +10,9 @@ import pathlib
 import struct
 import zlib
 
-ROWS = ["blosc", "bytes", "crc32c", "gzip", "lz4", "sharding_indexed", "transpose", "zlib", "zstd"]
+ROWS = ["adler32", "astype", "base64", "bitround", "blosc", "bytes", "crc32", "crc32c", "delta", "fixedscaleoffset", "fletcher32", "gzip",
+        "jenkins_lookup3", "lz4", "numcodecs.packbits", "packbits", "quantize", "reshape", "sharding_indexed", "shuffle", "transpose",
+        "zarrs.squeeze", "zlib", "zstd"]
 TEXT = b"Hello zarrfs"
 HERE = pathlib.Path(__file__).resolve().parent / "corpus"
 STORES = HERE.parents[1] / "data" / "stores"
@@ -82,6 +84,10 @@ def codec_seeds():
     yield seed("lz4", "lz4", 12, lz4(TEXT))
     yield seed("lz4-claims-2gib", "lz4", 12, lz4(TEXT, 0x7FFFFFFF))
     yield seed("lz4-frame", "lz4", 12, bytes.fromhex("04224d186040730c000080") + TEXT + bytes(4))
+    yield seed("packbits-first", "packbits", 2, b"\6" + bytes(range(22)))
+    yield seed("packbits-last-bit", "packbits", 2, bytes(range(24)), 1)
+    yield seed("reshape", "reshape", 2, bytes(range(24)))
+    yield seed("squeeze", "zarrs.squeeze", 2, bytes(range(24)))
     yield seed("sharding-end", "sharding_indexed", 1, shard([lz4(b"abcd"), None, lz4(b"efgh"), lz4(b"ijkl")]))
     yield seed("sharding-start", "sharding_indexed", 1, shard([zstd(b"abcdefgh"), None], True, True), 1)
     yield seed("sharding-past-end", "sharding_indexed", 1, lz4(b"abcd") + struct.pack("<8Q", 0, 9, 2**63, 2**63, 4, 0, 68, 1))
@@ -162,6 +168,14 @@ def meta_seeds():
     yield seed("v3-string", 1, meta_v3(string, fill="YWI="))
     raw = {"name": "raw_bytes", "configuration": {"length_bytes": 3}}
     yield seed("v3-raw", 1, meta_v3(raw, fill="AQID"))
+    fields = [{"name": "x", "data_type": "uint8"}, {"name": "p", "data_type": [["y", "bfloat16"], ["z", time]]}]
+    record = {"name": "struct", "configuration": {"fields": fields}}
+    big = [{"name": "bytes", "configuration": {"endian": "big"}}]
+    yield seed("v3-struct", 1, meta_v3(record, fill={"x": 7, "p": {"y": "0x7fc1", "z": "NaT"}}))
+    yield seed("v3-structured", 1, meta_v3({**record, "name": "structured"}, fill="AQIDBAUGBwgJCgs=", codecs=big))
+    yield seed("v3-unserved", 1, meta_v3({"name": "zarrs.optional", "configuration": {}}, fill=None))
+    for name, fill in {"int4": -8, "float8_e4m3fnuz": "NaN", "float4_e2m1fn": "0xff", "complex_bfloat16": [1.5, "NaN"]}.items():
+        yield seed("v3-" + name, 1, meta_v3(name, fill=fill))
     yield seed("v3-scalar", 1, meta_v3(shape=(), chunks=()))
     yield seed("v3-largest", 1, meta_v3("uint8", shape=(2**62, 0, 2), chunks=(2**61, 1, 1)))
     yield seed("v3-all", 1, meta_v3(dimension_names=["x", None], attributes={"a": [1.5, "b"]}, storage_transformers=[],
@@ -176,6 +190,9 @@ def meta_seeds():
                 "<M8[10us]": "NaT", "<m8": 0, "|S0": "", "<f8": None}
     for dtype, fill in v2_fills.items():
         yield seed("v2-" + dtype.translate(str.maketrans("<>|[]", "lbn--")), 2, meta_v2(dtype, fill))
+    record = [["a", ">u2"], ["", "|V1"], ["m", "<i4", [2, 1]], ["n", [["x", ">f4"], ["\u00e9", "bfloat16"]], 2]]
+    yield seed("v2-record", 2, meta_v2(record, "AAEAAQAAAAIAAAA/gAAAAQI/gAAAAwQ="))
+    yield seed("v2-unserved", 2, meta_v2([["a", "|O"]], 0))
     yield seed("v2-group", 3, b'{"zarr_format":2}', b"{}")
     yield seed("v2-consolidated", 4, (STORES / "tree-v2-consolidated.zarr" / ".zmetadata").read_bytes())
 
@@ -195,6 +212,9 @@ def npy_seeds():
     yield seed("largest", dict_of("'<U2'", "False", "(1152921504606846975,)"))
     yield seed("quotes", '{"shape":(1,),"descr":"|b1","fortran_order":False}')
     yield seed("structured", dict_of("[('a', '<f4')]", "False", "(1,)"))
+    yield seed("nested", dict_of("[('a', '>f4'), ('it\\'s', [('\\u0416', '<i2'), (\"q\", '|S3')])]", "False", "(1,)"))
+    yield seed("sub-array", dict_of("[('a', '>f4', (2, 3)), ('', '|V4'), ('b', '>M8[s]', 2)]", "True", "(2, 1)"), 2)
+    yield seed("unicode", dict_of("[('\u0416', '<f4')]", "False", "(1,)"), 3)
 
 
 def layout_seeds():
