@@ -201,10 +201,8 @@ static void print_text(const struct info *info)
 static void json_array(struct str *str, const struct info *info)
 {
 	describe_facts_json(str, info->session->hierarchy, info->node, ",\n ");
-	if (info->what.meta->refusal)
-		str_append(str, ",\n \"bytes\": null");
-	else
-		str_appendf(str, ",\n \"bytes\": %" PRIu64, info->what.bytes);
+	str_append(str, ",\n \"bytes\": ");
+	describe_size_json(str, &info->what);
 	if (info->what.array)
 		str_appendf(str,
 					",\n \"chunk_bytes\": %" PRIu64 ",\n \"working_set_bytes\": %" PRIu64

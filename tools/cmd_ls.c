@@ -117,7 +117,10 @@ static int fill_cells(struct listing *listing, struct entry *entry)
 		str_init(&cells[column]);
 	str_append(&cells[TYPE], what.kind);
 	if (what.meta) {
-		str_appendf(&cells[SIZE], "%" PRIu64, what.bytes);
+		if (what.meta->refusal)
+			str_append(&cells[SIZE], "-");
+		else
+			str_appendf(&cells[SIZE], "%" PRIu64, what.bytes);
 		describe_dtype(&cells[DTYPE], &what.meta->dtype);
 		describe_dims(&cells[SHAPE], what.meta->shape, what.meta->ndim);
 		describe_dims(&cells[CHUNKS], what.chunks, what.meta->ndim);
@@ -177,7 +180,8 @@ static int print_json(struct listing *listing, const struct session *session)
 		str_append_json(&line, entry->name, strlen(entry->name));
 		str_appendf(&line, ", \"kind\": \"%s\"", what.kind);
 		if (what.meta) {
-			str_appendf(&line, ", \"bytes\": %" PRIu64, what.bytes);
+			str_append(&line, ", \"bytes\": ");
+			describe_size_json(&line, &what);
 			describe_facts_json(&line, listing->hierarchy, entry->node, ", ");
 		}
 		str_append(&line, ", \"error\": ");

@@ -92,6 +92,14 @@ void describe_facts_json(struct str *str, struct hierarchy *hierarchy, struct no
 	}
 }
 
+void describe_size_json(struct str *str, const struct description *description)
+{
+	if (description->meta->refusal)
+		str_append(str, "null");
+	else
+		str_appendf(str, "%" PRIu64, description->bytes);
+}
+
 void describe_reason_json(struct str *str, const struct description *description)
 {
 	if (description->rc)

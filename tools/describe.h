@@ -14,7 +14,7 @@ struct description {
 	struct array *array;		   /* NULL: cannot be served */
 	const uint64_t *chunks;		   /* the read unit; the grid's chunk when the array cannot be served */
 	const uint64_t *shards;		   /* NULL: not sharded */
-	uint64_t bytes;				   /* plain size of the elements */
+	uint64_t bytes;				   /* plain size of the elements; 0 where the data type is not served */
 	int rc;						   /* why it cannot be served: negative errno, and its line */
 	struct err_text reason;
 };
@@ -35,6 +35,9 @@ void describe_codecs(struct str *str, const struct description *description);
 
 /* The facts of an array (view/facts.h) but for its error, as members of a JSON object, each behind `separator`. */
 void describe_facts_json(struct str *str, struct hierarchy *hierarchy, struct node *node, const char *separator);
+
+/* The plain size, or null where the data type is not known. */
+void describe_size_json(struct str *str, const struct description *description);
 
 /* `"reason"`, or null when all is well. */
 void describe_reason_json(struct str *str, const struct description *description);

@@ -10,7 +10,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(os.path.dirname(HERE), "mount")]
 ZARR2 = os.environ.get("ZARRFS_ZARR2") or os.path.join(os.path.dirname(os.path.dirname(HERE)), ".venv", "zarr2", "bin", "python")
 
-from mounts import Mounts, run, zarrfs  # noqa: E402, F401
+from mounts import Mounts, mount, run, zarrfs  # noqa: E402, F401
 
 
 def write_with_zarr2(cases, store, *more):
@@ -19,6 +19,12 @@ def write_with_zarr2(cases, store, *more):
         [ZARR2, "-B", os.path.join(HERE, "write_zarr2.py"), store, *more], input=json.dumps(cases), text=True, check=True, timeout=120
     )
     return {2: store}
+
+
+@pytest.fixture(scope="session")
+def zarr2():
+    """The Python of zarr-python 2.18."""
+    return ZARR2
 
 
 @pytest.fixture(scope="session")

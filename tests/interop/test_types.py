@@ -10,20 +10,17 @@ import sys
 import numpy as np
 import pytest
 import zarr
-from conftest import HERE, ZARR2
-from mounts import mount  # noqa: F401
 from write_types import little
 
-WRITERS = {"zarr2": ZARR2, "zarr3": sys.executable, "tensorstore": sys.executable}
 STORES = ["zarr2-v2", "zarr3-v2", "zarr3-v3", "tensorstore-v2", "tensorstore-v3"]
 
 
 @pytest.fixture(scope="module")
-def typed(tmp_path_factory):
+def typed(zarr2, tmp_path_factory):
     """The folder with the stores and what is expected of them."""
     folder = tmp_path_factory.mktemp("types")
-    for writer, python in WRITERS.items():
-        script = os.path.join(HERE, "write_types.py")
+    script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "write_types.py")
+    for writer, python in {"zarr2": zarr2, "zarr3": sys.executable, "tensorstore": sys.executable}.items():
         subprocess.run([python, "-B", "-W", "ignore", script, writer, str(folder)], check=True, timeout=120)
     return folder
 
@@ -66,7 +63,9 @@ def test_a_type_that_is_not_served_is_listed_and_refused(mount, run, tmp_path):
     assert told.returncode == 4 and "5x3" in told.stdout and "data type     string\n" in told.stdout, told.stdout
     told = json.loads(run("info", "--json", f"{store}/text").stdout)
     assert told["shape"] == [5, 3] and told["bytes"] is None and told["kind"] == "array"
-    assert "text" in run("ls", "-l", str(store)).stdout
+    assert any(line.split()[:5] == ["array", "-", "string", "5x3", "2x3"] for line in run("ls", "-l", str(store)).stdout.splitlines())
+    nodes = {node["name"]: node for node in json.loads(run("ls", "--json", str(store)).stdout)["nodes"]}
+    assert nodes["text"]["bytes"] is None and nodes["plain"]["bytes"] == 16
 
 
 @pytest.mark.parametrize("descr", [[("a", ">i4"), ("b", "<f8"), ("é", [("x", ">u2"), ("s", "|S3")])], [("x", ">f4"), ("y", ">f4")]])

@@ -264,7 +264,7 @@ HEAD = "{'descr': '%s', 'fortran_order': False, 'shape': %s, }\n"
         (HEAD % ("<f8", "(3,)"), b"\0" * 25, 5, "header says"),
         (HEAD % ("<f8", "(4611686018427387904, 8)"), b"", 4, "shape"),
         (HEAD % ("|O", "(1,)"), b"\0" * 8, 4, "objects"),
-        ("{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (1,), }\n", b"\0" * 8, 4, "structured"),
+        ("{'descr': [('a', '<f8', (1,))], 'fortran_order': False, 'shape': (1,), }\n", b"\0" * 8, 4, "sub-arrays"),
         (HEAD % ("<f16", "(1,)"), b"\0" * 16, 4, "long double"),
         ("not a dict", b"", 5, "header"),
     ],
