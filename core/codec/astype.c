@@ -31,7 +31,7 @@ static int astype_open(const struct json *config, bool v2, const struct repr *de
 static int quantize_open(const struct json *config, bool v2, const struct repr *decoded, struct codec **ret_codec)
 {
 	struct number plain, stored;
-	int rc = filter_parse_types(config, &plain, &stored);
+	int rc = filter_parse_types(config, decoded, &plain, &stored);
 	return rc ? rc : convert_open(&plain, &stored, decoded, ret_codec);
 }
 

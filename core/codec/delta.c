@@ -90,7 +90,7 @@ static int delta_open(const struct json *config, bool v2, const struct repr *dec
 {
 	struct number plain, stored;
 	struct filter *filter;
-	int rc = filter_parse_types(config, &plain, &stored);
+	int rc = filter_parse_types(config, decoded, &plain, &stored);
 	if (rc)
 		return rc;
 	if (plain.kind == DTYPE_BOOL)

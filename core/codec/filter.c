@@ -15,10 +15,12 @@ static const struct filter *filter_of(const struct codec *codec)
 	return container_of(codec, const struct filter, codec);
 }
 
-int filter_parse_types(const struct json *config, struct number *ret_plain, struct number *ret_stored)
+int filter_parse_types(const struct json *config, const struct repr *decoded, struct number *ret_plain,
+					   struct number *ret_stored)
 {
-	struct number plain;
-	int rc = number_parse(config, "dtype", NULL, &plain);
+	struct number plain, array;
+	bool is_known = decoded && decoded->dtype && number_of_dtype(decoded->dtype, &array);
+	int rc = number_parse(config, "dtype", is_known ? &array : NULL, &plain);
 	if (!rc)
 		rc = number_parse(config, "astype", &plain, ret_stored);
 	if (!rc)

@@ -38,8 +38,9 @@ int filter_encoded_repr(const struct codec *codec, struct repr *ret_repr);
 uint64_t filter_encoded_size(const struct codec *codec, uint64_t decoded, bool *ret_fixed);
 int filter_decode(const struct codec *codec, const void *src, size_t size, void *dst, size_t room, size_t *ret_size);
 
-/* `dtype`, and `astype` that is `dtype` where it is missing: what most filters are configured by. */
-int filter_parse_types(const struct json *config, struct number *ret_plain, struct number *ret_stored);
+/* `dtype` (where it is missing that of the array, in v3) and `astype` (where it is missing `dtype`): what most filters have. */
+int filter_parse_types(const struct json *config, const struct repr *decoded, struct number *ret_plain,
+					   struct number *ret_stored);
 
 /* The work of filters that only convert. */
 void filter_cast(const struct filter *filter, struct filter_state *state, const void *stored, void *plain, size_t n);

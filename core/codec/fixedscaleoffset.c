@@ -63,7 +63,7 @@ static int fixedscaleoffset_open(const struct json *config, bool v2, const struc
 	struct number plain, stored;
 	struct filter *filter;
 	double offset = 0, scale = 0;
-	int rc = filter_parse_types(config, &plain, &stored);
+	int rc = filter_parse_types(config, decoded, &plain, &stored);
 	if (!rc)
 		rc = parse_operand(config, "offset", &offset);
 	if (!rc)

@@ -9,6 +9,7 @@
 
 #include "base/base.h"
 #include "base/err.h"
+#include "base/half.h"
 
 static const struct {
 	const char *name, *descr;
@@ -30,20 +31,19 @@ static const char *complete(const char *text, char *buffer, size_t size)
 	return buffer;
 }
 
+/* What C has a type for: not bfloat16 or int4, whose descr is that of opaque bytes or of another type. */
 static bool is_number(const struct dtype *dtype)
 {
-	switch (dtype->kind) {
-	case DTYPE_BOOL:
-	case DTYPE_INT:
-	case DTYPE_UINT:
-	case DTYPE_FLOAT:
-	case DTYPE_COMPLEX:
-	case DTYPE_DATETIME:
-	case DTYPE_TIMEDELTA:
-		return dtype->size <= NUMBER_BYTES;
-	default:
+	return dtype->descr[0] != '\0' && strchr("biufcmM", dtype->descr[1]) && dtype->bits == 0 &&
+		   dtype->size <= NUMBER_BYTES;
+}
+
+bool number_of_dtype(const struct dtype *dtype, struct number *ret_number)
+{
+	if (!is_number(dtype))
 		return false;
-	}
+	*ret_number = (struct number){dtype->kind, dtype->size, 1};
+	return true;
 }
 
 int number_parse(const struct json *config, const char *member, const struct number *fallback,
@@ -179,31 +179,23 @@ static void (*const casts[])(enum c_type to, const void *src, void *dst, size_t 
 #undef ROW
 };
 
-/* Through memory, so that the compiler rounds to the half it is. */
 void number_from_halves(const uint16_t *src, float *dst, size_t n)
 {
-	for (size_t i = 0; i < n; i++) {
-		_Float16 half;
-		memcpy(&half, &src[i], sizeof(half));
-		dst[i] = (float)half;
-	}
+	for (size_t i = 0; i < n; i++)
+		dst[i] = half_to_float(src[i]);
 }
 
 void number_to_halves(const float *src, uint16_t *dst, size_t n)
 {
-	for (size_t i = 0; i < n; i++) {
-		_Float16 half = (_Float16)src[i];
-		memcpy(&dst[i], &half, sizeof(half));
-	}
+	for (size_t i = 0; i < n; i++)
+		dst[i] = half_from_double((double)src[i]);
 }
 
 /* At once: rounding to a single on the way could fall on the middle between two halves. */
 static void halves_of_doubles(const double *src, uint16_t *dst, size_t n)
 {
-	for (size_t i = 0; i < n; i++) {
-		_Float16 half = (_Float16)src[i];
-		memcpy(&dst[i], &half, sizeof(half));
-	}
+	for (size_t i = 0; i < n; i++)
+		dst[i] = half_from_double(src[i]);
 }
 
 static bool is_half(const struct number *number)

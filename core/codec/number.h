@@ -30,6 +30,9 @@ struct number {
 int number_parse(const struct json *config, const char *member, const struct number *fallback,
 				 struct number *ret_number);
 
+/* An array's elements, in our byte order; false when they are no numbers. */
+bool number_of_dtype(const struct dtype *dtype, struct number *ret_number);
+
 /* Whether number_cast can: not from complex to real numbers, where numpy drops a part. */
 bool number_can_cast(const struct number *from, const struct number *to);
 

@@ -143,6 +143,19 @@ def write_v3(folder, codec, encoded, decoded):
         f.write(encoded)
 
 
+def test_a_filter_of_v3_takes_the_type_of_the_array_where_it_names_none(zarrfs, tmp_path):
+    class Untyped:
+        codec_id = "delta"
+
+        def get_config(self):
+            return {"id": "delta"}
+
+    elements = np.array([1000, 1, -2, 40000], dtype="<i4")
+    write_v3(str(tmp_path / "untyped.zarr" / "a"), Untyped(), elements.tobytes(), np.cumsum(elements, dtype="<i4"))
+    with Mounts(zarrfs, str(tmp_path / "mounts"))(str(tmp_path / "untyped.zarr")) as mounted:
+        assert np.fromfile(mounted / "a.raw", dtype="<i4").tolist() == [1000, 1001, 999, 40999]
+
+
 def uses_big_endian(codec, decoded):
     return decoded.dtype.byteorder == ">" or ">" in json.dumps(codec.get_config())
 
