@@ -27,6 +27,7 @@
 #include "codec/codec_impl.h"
 #include "codec/deflate.h"
 #include "codec/shuffle.h"
+#include "codec/snappy.h"
 
 #define HEADER_BYTES 16
 #define FORMAT_VERSION 2
@@ -44,9 +45,6 @@
 
 #define SCRATCH_SLOT 2
 #define CNAME_BYTES 16
-
-/* ENOTSUP where the configuration says so, EIO where only a chunk does: what is not served is refused at open (design, section 8). */
-#define SNAPPY_REFUSED "snappy inside blosc is not built in"
 
 enum stream_format { FORMAT_BLOSCLZ, FORMAT_LZ4, FORMAT_SNAPPY, FORMAT_ZLIB, FORMAT_ZSTD };
 
@@ -97,8 +95,6 @@ static int header_parse(const uint8_t *src, size_t size, size_t room, struct chu
 /* What a chunk of compressed blocks must hold beside that. */
 static int blocks_check(struct chunk *chunk)
 {
-	if (chunk->format == FORMAT_SNAPPY)
-		return err_set(EIO, SNAPPY_REFUSED);
 	if (chunk->format > FORMAT_ZSTD || chunk->src[1] != CODEC_VERSION)
 		return err_set(EIO, "compressor format %d, version %d is unknown", (int)chunk->format, chunk->src[1]);
 	if (chunk->typesize == 0 || chunk->blocksize == 0 || chunk->blocksize > chunk->nbytes)
@@ -128,6 +124,9 @@ static int stream_decode(enum stream_format format, const uint8_t *src, size_t c
 			return err_set(EIO, "lz4: damaged near byte %d of a stream", -n);
 		got = (size_t)n;
 		break;
+	case FORMAT_SNAPPY:
+		rc = snappy_decode(src, csize, dst, size, &got);
+		break;
 	case FORMAT_ZLIB:
 		rc = deflate_decode_one(DEFLATE_ZLIB, src, csize, dst, size, &used, &got);
 		break;
@@ -139,8 +138,6 @@ static int stream_decode(enum stream_format format, const uint8_t *src, size_t c
 		if (ZSTD_isError(got))
 			return err_set(EIO, "zstd: %s", ZSTD_getErrorName(got));
 		break;
-	case FORMAT_SNAPPY:
-		return err_set(EIO, SNAPPY_REFUSED);
 	}
 	if (!rc && got != size)
 		return err_set(EIO, "a stream decodes to %zu bytes, expected %zu", got, size);
@@ -299,8 +296,6 @@ static int blosc_open(const struct json *config, bool v2, const struct repr *dec
 	const char *cname = "lz4";
 	const struct json *json = json_get(config, "cname");
 	int rc = json ? json_string(json, "cname", &cname, NULL) : 0;
-	if (!rc && strcmp(cname, "snappy") == 0)
-		rc = err_set(ENOTSUP, SNAPPY_REFUSED);
 	if (!rc)
 		rc = codec_option(config, "clevel", 0, 9, 5, &clevel);
 	if (!rc)

@@ -23,6 +23,7 @@ const struct codec_ops *const codec_rows[] = {
 	&fixedscaleoffset_codec_ops,
 	&fletcher32_codec_ops,
 	&gzip_codec_ops,
+	&snappy_codec_ops,
 	&jenkins_lookup3_codec_ops,
 	&lz4_codec_ops,
 	&packbits_codec_ops,

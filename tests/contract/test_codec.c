@@ -126,6 +126,7 @@ static const struct {
 	{"blosc", "{\"cname\":\"lz4\",\"clevel\":5,\"shuffle\":\"shuffle\",\"typesize\":4,\"blocksize\":0}"},
 	{"blosc", "{\"cname\":\"zstd\",\"clevel\":3,\"shuffle\":\"bitshuffle\",\"typesize\":8,\"blocksize\":0}"},
 	{"blosc", "{\"cname\":\"blosclz\",\"clevel\":9,\"shuffle\":\"noshuffle\",\"typesize\":1,\"blocksize\":4096}"},
+	{"blosc", "{\"cname\":\"snappy\",\"clevel\":9,\"shuffle\":\"shuffle\",\"typesize\":8,\"blocksize\":0}"},
 	{"blosc", "{\"cname\":\"zlib\",\"clevel\":1,\"shuffle\":\"shuffle\",\"typesize\":2,\"blocksize\":0}"},
 };
 

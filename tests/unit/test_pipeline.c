@@ -59,6 +59,7 @@ START_TEST(chains_that_are_none_are_refused_with_their_place)
 		{"[" LITTLE ",\"jpegxl\"]", -ENOTSUP, "codecs[1]: unknown codec \"jpegxl\" (built in: "},
 		{"[" LITTLE ",\"numcodecs.pcodec\"]", -ENOTSUP, "codecs[1]: unknown codec \"numcodecs.pcodec\""},
 		{"[" LITTLE ",\"numcodecs.bytes\"]", -ENOTSUP, "codecs[1]: unknown codec"},
+		{"[" LITTLE ",\"numcodecs.snappy\"]", -ENOTSUP, "codecs[1]: unknown codec \"numcodecs.snappy\""},
 		{"[" LITTLE ",\"\"]", -ENOTSUP, "codecs[1]: unknown codec \"\""},
 		{"[" LITTLE ",\"a\\nb\"]", -ENOTSUP, "codecs[1]: unknown codec \"a\\x0ab\""},
 		{"[\"bytes\"]", -EIO, "codecs[0]: bytes: endian"},
@@ -97,6 +98,7 @@ START_TEST(names_and_configurations_of_all_writers_are_read)
 		{"[\"bytes\",\"zlib\",\"lz4\"]", false, "bytes zlib lz4"},
 		{"[\"bytes\",{\"name\":\"numcodecs.zlib\",\"configuration\":{\"id\":\"zlib\",\"level\":1}}]", false,
 		 "bytes zlib"},
+		{"[\"bytes\",\"imagecodecs_snappy\"]", false, "bytes imagecodecs_snappy"},
 		{"[\"bytes\",\"numcodecs.gzip\",\"numcodecs.zstd\",\"numcodecs.lz4\"]", false, "bytes gzip zstd lz4"},
 		{"[\"bytes\",{\"name\":\"numcodecs.crc32c\",\"configuration\":{\"location\":\"start\"}}]", false,
 		 "bytes crc32c"},
@@ -361,6 +363,11 @@ START_TEST(streams_of_other_writers)
 		{"lz4", "4c5a34426c6f636b 15 0c000000", "an lz4-java stream"},
 		{"lz4", "0c000000", "lz4: "},
 		{"crc32c", "48656c6c6f207a6172726673 00000000", "checksum"},
+		{"zlib", "1895f348cdc9c957a84a2c2a4a2b06001d3d04ad", NULL}, /* windows of 512 and 4096 bytes */
+		{"zlib", "4889f348cdc9c957a84a2c2a4a2b06001d3d04ad", NULL},
+		{"imagecodecs_snappy", "0c 2c48656c6c6f207a6172726673", NULL},
+		{"imagecodecs_snappy", "0b 2848656c6c6f207a61727266", "decodes to 11 bytes, expected 12"},
+		{"imagecodecs_snappy", "0c 2c48656c6c6f207a61727266", "cut short at byte 1"},
 	};
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		char json[100];
