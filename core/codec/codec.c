@@ -9,6 +9,14 @@
 #include "base/checked.h"
 #include "base/err.h"
 
+/* Rows whose library was not there when this program was built: known by name, and nothing more. */
+#if !defined(HAVE_BZ2)
+const struct codec_ops bz2_codec_ops = {.v2_id = "bz2", .kind = CODEC_BYTES_BYTES};
+#endif
+#if !defined(HAVE_LZMA)
+const struct codec_ops lzma_codec_ops = {.v2_id = "lzma", .kind = CODEC_BYTES_BYTES};
+#endif
+
 /* In the order of their names, as they are listed in messages. */
 const struct codec_ops *const codec_rows[] = {
 	&adler32_codec_ops,
@@ -17,6 +25,7 @@ const struct codec_ops *const codec_rows[] = {
 	&bitround_codec_ops,
 	&blosc_codec_ops,
 	&bytes_codec_ops,
+	&bz2_codec_ops,
 	&crc32_codec_ops,
 	&crc32c_codec_ops,
 	&delta_codec_ops,
@@ -26,6 +35,7 @@ const struct codec_ops *const codec_rows[] = {
 	&snappy_codec_ops,
 	&jenkins_lookup3_codec_ops,
 	&lz4_codec_ops,
+	&lzma_codec_ops,
 	&packbits_codec_ops,
 	&packed_bits_codec_ops,
 	&quantize_codec_ops,
@@ -85,13 +95,15 @@ int codec_find(const char *name, bool v2, const struct codec_ops **ret_ops)
 	if (!prefixed && !v2 && strcmp(name, "endian") == 0)
 		bare = "bytes"; /* its name in drafts of 2022 */
 	const struct codec_ops *ops = find_row(bare, v2, prefixed);
-	if (ops) {
+	if (ops && ops->decode) {
 		*ret_ops = ops;
 		return 0;
 	}
 	autostr(shown);
 	autostr(known);
 	str_append_escaped(&shown, name, strnlen(name, 64));
+	if (ops)
+		return err_set(ENOTSUP, "codec \"%s\" is known, but was not built in", shown.text);
 	codec_known(&known);
 	return err_set(ENOTSUP, "unknown codec \"%s\" (built in: %s)", shown.text, known.text);
 }
@@ -104,7 +116,8 @@ enum codec_kind codec_kind(const struct codec_ops *ops, bool v2)
 void codec_known(struct str *str)
 {
 	for (const struct codec_ops *const *row = codec_rows; *row; row++)
-		str_appendf(str, "%s%s", row == codec_rows ? "" : ", ", (*row)->name ? (*row)->name : (*row)->v2_id);
+		if ((*row)->decode)
+			str_appendf(str, "%s%s", str->size ? ", " : "", (*row)->name ? (*row)->name : (*row)->v2_id);
 }
 
 int codec_open(const struct codec_spec *spec, bool v2, const struct repr *decoded, uint64_t bytes,

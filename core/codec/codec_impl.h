@@ -42,10 +42,16 @@ struct codec_ops {
 	/* In another role: [encoded bytes for `decoded` bytes.] *ret_fixed: always exactly so many, else at most. NULL: as many, fixed. */
 	uint64_t (*encoded_size)(const struct codec *codec, uint64_t decoded, bool *ret_fixed);
 
+	/* [Bytes that decode allocates for itself, at most, when it decodes to `decoded` bytes; without it few kilobytes.] */
+	uint64_t (*decode_scratch)(const struct codec *codec, uint64_t decoded);
+
 	/* [Nothing to do at all (transpose by the identity, bytes in our order).] The pipeline then drops the stage. */
 	bool (*is_noop)(const struct codec *codec);
 
-	/* Decodes src into dst: at most `room` bytes; *ret_size says how many. Array codecs fill exactly `room`. */
+	/*
+	 * Decodes src into dst: at most `room` bytes; *ret_size says how many. Array codecs fill exactly `room`. NULL in a row
+	 * whose library was not there when this program was built.
+	 */
 	int (*decode)(const struct codec *codec, const void *src, size_t size, void *dst, size_t room, size_t *ret_size);
 
 	/* [Encodes.] NULL: read-only. */
@@ -59,10 +65,10 @@ struct codec_ops {
 };
 
 extern const struct codec_ops adler32_codec_ops, astype_codec_ops, base64_codec_ops, bitround_codec_ops,
-	blosc_codec_ops, byte_shuffle_codec_ops, bytes_codec_ops, crc32_codec_ops, crc32c_codec_ops, delta_codec_ops,
-	fixedscaleoffset_codec_ops, fletcher32_codec_ops, gzip_codec_ops, jenkins_lookup3_codec_ops, lz4_codec_ops,
-	packbits_codec_ops, packed_bits_codec_ops, quantize_codec_ops, reshape_codec_ops, sharding_codec_ops,
-	snappy_codec_ops, squeeze_codec_ops, transpose_codec_ops, zlib_codec_ops, zstd_codec_ops;
+	blosc_codec_ops, byte_shuffle_codec_ops, bytes_codec_ops, bz2_codec_ops, crc32_codec_ops, crc32c_codec_ops,
+	delta_codec_ops, fixedscaleoffset_codec_ops, fletcher32_codec_ops, gzip_codec_ops, jenkins_lookup3_codec_ops,
+	lz4_codec_ops, lzma_codec_ops, packbits_codec_ops, packed_bits_codec_ops, quantize_codec_ops, reshape_codec_ops,
+	sharding_codec_ops, snappy_codec_ops, squeeze_codec_ops, transpose_codec_ops, zlib_codec_ops, zstd_codec_ops;
 
 /* What a row is in a chain of v2, or of v3. */
 enum codec_kind codec_kind(const struct codec_ops *ops, bool v2);
@@ -70,6 +76,7 @@ enum codec_kind codec_kind(const struct codec_ops *ops, bool v2);
 /*
  * The row of a name; ENOTSUP with the list of what is built in when unknown. `v2`: numcodecs ids, and the array codecs
  * that meta/ makes of a v2 document's order and byte order. Else v3 names, their old aliases, and "numcodecs." + id.
+ * A row that was not built is ENOTSUP too, and says so.
  */
 int codec_find(const char *name, bool v2, const struct codec_ops **ret_ops);
 

@@ -145,6 +145,11 @@ static void place_stages(struct pipeline *pipeline)
 		}
 	}
 	pipeline->scratch = areas[0] + areas[1];
+	for (int i = 0; i < pipeline->n_stages; i++) {
+		const struct stage *stage = &pipeline->stages[i];
+		if (stage->codec->ops->decode_scratch)
+			pipeline->scratch += stage->codec->ops->decode_scratch(stage->codec, stage->room);
+	}
 	for (int i = 0; i < pipeline->n; i++) {
 		const struct sharding *sharding = sharding_of_codec(pipeline->codecs[i]);
 		if (!sharding)

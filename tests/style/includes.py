@@ -30,6 +30,8 @@ LIBRARIES = [
     ("libdeflate.h", ["core/base/deflate_context.h", "core/codec/*"]),
     ("lz4*.h", ["core/codec/*"]),
     ("blosc*.h", ["core/codec/*"]),
+    ("bzlib.h", ["core/codec/bz2.c"]),
+    ("lzma.h", ["core/codec/lzma*.[ch]", "core/codec/xz.c"]),
     ("fuse.h", ["fuse/*"]),
     ("fuse_*.h", ["fuse/*"]),
 ]

@@ -316,6 +316,23 @@ static size_t from_hex(const char *hex, uint8_t *ret_bytes)
 #define MEMBER "1f8b0800000000000203f348cdc9c957a84a2c2a4a2b06000a68c0b90c000000"
 #define ZSTD_SIZED "28b52ffd045831000048656c6c6f20cb1f1bd7 28b52ffd04583100007a6172726673d9e0b7f1"
 
+/* Without a message the bytes decode to "Hello zarrfs". */
+static void check_stream(const char *codec, const char *hex, const char *message)
+{
+	char json[100];
+	uint8_t bytes[300], out[12] = {0};
+	snprintf(json, sizeof(json), "[\"bytes\",\"%s\"]", codec);
+	struct pipeline *pipeline = open_good(json, &text12);
+	size_t n = from_hex(hex, bytes);
+	int rc = pipeline_decode(pipeline, bytes, n, out);
+	ck_assert_msg(rc == (message ? -EIO : 0), "%s %s: %d %s", codec, hex, rc, rc ? err_message() : "");
+	if (message)
+		ck_assert_msg(strstr(err_message(), message), "%s %s: %s", codec, hex, err_message());
+	else
+		ck_assert_mem_eq(out, "Hello zarrfs", 12);
+	pipeline_close(pipeline);
+}
+
 /* "Hello zarrfs" by other writers, and what must not decode to it (zarr-format 5.2 to 5.4, cases O-10 and O-12). */
 START_TEST(streams_of_other_writers)
 {
@@ -369,24 +386,55 @@ START_TEST(streams_of_other_writers)
 		{"imagecodecs_snappy", "0b 2848656c6c6f207a61727266", "decodes to 11 bytes, expected 12"},
 		{"imagecodecs_snappy", "0c 2c48656c6c6f207a61727266", "cut short at byte 1"},
 	};
-	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		check_stream(rows[i].codec, rows[i].hex, rows[i].message);
+}
+END_TEST
+
+#if defined(HAVE_BZ2)
+
+#define BZ2 "425a683131415926535998eca48c00000095804000004023049810200031003020036a6a2ce1a5078bb9229c28484c76524600"
+#define BZ2_HELLO "425a68313141592653591e2b690d0000009500400000400204a0002183419a025c2e2ee48a70a1203c56d21a"
+#define BZ2_ZARRFS "425a683531415926535922842aef000002818021001810200030cd00c346153717724538509022842aef"
+#define BZ2_EMPTY "425a683917724538509000000000"
+
+START_TEST(bzip2_streams_of_other_writers)
+{
+	static const struct {
+		const char *hex, *message; /* NULL: it decodes */
+	} rows[] = {
+		{BZ2, NULL},
+		{BZ2_HELLO BZ2_ZARRFS, NULL},
+		{BZ2_EMPTY BZ2 BZ2_EMPTY, NULL},
+		{BZ2 "425a", NULL}, /* numcodecs ignores what is behind */
+		{BZ2 "ffffffffff", NULL},
+		{BZ2 BZ2, "more than"},
+		{BZ2_HELLO, "decodes to 6 bytes, expected 12"},
+		{BZ2_HELLO "425a6835", "cut short"},
+		{BZ2_HELLO "425a6835ff", "damaged"},
+		{MEMBER, "no bzip2 stream"},
+		{"425a68303141592653595998eca48c", "no bzip2 stream"}, /* level 0 */
+		{"", "cut short"},
+	};
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		check_stream("bz2", rows[i].hex, rows[i].message);
+}
+END_TEST
+
+START_TEST(bzip2_has_every_name_and_takes_memory_of_its_own)
+{
+	static const char *const names[] = {"bz2", "numcodecs.bz2"};
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
 		char json[100];
-		uint8_t bytes[300], out[12] = {0};
-		snprintf(json, sizeof(json), "[\"bytes\",\"%s\"]", rows[i].codec);
+		snprintf(json, sizeof(json), "[\"bytes\",{\"name\":\"%s\",\"configuration\":{\"level\":5}}]", names[i]);
 		struct pipeline *pipeline = open_good(json, &text12);
-		size_t n = from_hex(rows[i].hex, bytes);
-		int rc = pipeline_decode(pipeline, bytes, n, out);
-		ck_assert_msg(rc == (rows[i].message ? -EIO : 0), "%s %s: %d %s", rows[i].codec, rows[i].hex, rc,
-					  rc ? err_message() : "");
-		if (rows[i].message)
-			ck_assert_msg(strstr(err_message(), rows[i].message), "%s %s: %s", rows[i].codec, rows[i].hex,
-						  err_message());
-		else
-			ck_assert_mem_eq(out, "Hello zarrfs", 12);
+		ck_assert_uint_ge(pipeline_scratch_bytes(pipeline), 3700000);
 		pipeline_close(pipeline);
 	}
 }
 END_TEST
+
+#endif
 
 START_TEST(limits_at_their_value_and_one_past)
 {
@@ -461,6 +509,10 @@ static Suite *pipeline_suite(void)
 	tcase_add_test(tcase, big_endian_swaps_the_unit_not_the_element);
 	tcase_add_test(tcase, a_wrong_size_is_told_with_both_numbers);
 	tcase_add_test(tcase, streams_of_other_writers);
+#if defined(HAVE_BZ2)
+	tcase_add_test(tcase, bzip2_streams_of_other_writers);
+	tcase_add_test(tcase, bzip2_has_every_name_and_takes_memory_of_its_own);
+#endif
 	tcase_add_test(tcase, limits_at_their_value_and_one_past);
 	tcase_add_test(tcase, threads_have_their_own_scratch);
 	tcase_add_test(tcase, scratch_grows_and_large_scratch_is_given_back);
