@@ -36,6 +36,7 @@ const struct codec_ops *const codec_rows[] = {
 	&jenkins_lookup3_codec_ops,
 	&lz4_codec_ops,
 	&lzma_codec_ops,
+	&nvcomp_codec_ops,
 	&packbits_codec_ops,
 	&packed_bits_codec_ops,
 	&quantize_codec_ops,

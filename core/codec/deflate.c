@@ -29,9 +29,18 @@ int deflate_decode_one(enum deflate_wrapper wrapper, const void *src, size_t siz
 	if (!context)
 		return err_set(ENOMEM, "no memory to decode");
 	size_t used, got;
-	enum libdeflate_result result = wrapper == DEFLATE_GZIP
-										? libdeflate_gzip_decompress_ex(context, src, size, dst, room, &used, &got)
-										: libdeflate_zlib_decompress_ex(context, src, size, dst, room, &used, &got);
+	enum libdeflate_result result = LIBDEFLATE_BAD_DATA;
+	switch (wrapper) {
+	case DEFLATE_GZIP:
+		result = libdeflate_gzip_decompress_ex(context, src, size, dst, room, &used, &got);
+		break;
+	case DEFLATE_ZLIB:
+		result = libdeflate_zlib_decompress_ex(context, src, size, dst, room, &used, &got);
+		break;
+	case DEFLATE_RAW:
+		result = libdeflate_deflate_decompress_ex(context, src, size, dst, room, &used, &got);
+		break;
+	}
 	if (result == LIBDEFLATE_INSUFFICIENT_SPACE)
 		return err_set(EIO, "decodes to more than the expected bytes (%zu left to fill)", room);
 	if (result != LIBDEFLATE_SUCCESS)

@@ -1,5 +1,5 @@
 /*
- * deflate.h: what gzip.c and zlib.c share: one DEFLATE stream in its wrapper, over libdeflate. A wrapper's checksum is
+ * deflate.h: what gzip.c, zlib.c and others share: one DEFLATE stream in its wrapper or bare, over libdeflate. A wrapper's checksum is
  * verified, and nothing is allocated from its fields. Any thread.
  */
 #ifndef ZARRFS_DEFLATE_H
@@ -7,7 +7,7 @@
 
 #include "codec/codec_impl.h"
 
-enum deflate_wrapper { DEFLATE_GZIP, DEFLATE_ZLIB };
+enum deflate_wrapper { DEFLATE_GZIP, DEFLATE_ZLIB, DEFLATE_RAW };
 
 /* A codec with a level: 0 to 9, -1 the library's own choice (6). */
 struct deflate {
@@ -24,6 +24,7 @@ int deflate_open(const struct json *config, bool v2, const struct repr *decoded,
 int deflate_decode_one(enum deflate_wrapper wrapper, const void *src, size_t size, void *dst, size_t room,
 					   size_t *ret_used, size_t *ret_size);
 
+/* Not for DEFLATE_RAW. */
 int deflate_encode(const struct codec *codec, enum deflate_wrapper wrapper, const void *src, size_t size,
 				   struct buf **ret_buf);
 

@@ -24,19 +24,20 @@ static const char *const configs[] = {
 	"{\"endian\":\"big\",\"shape\":[-1],\"first_bit\":3,\"padding_encoding\":\"first_byte\",\"order\":[1,0],"
 	"\"location\":\"start\",\"chunk_shape\":[1,1],\"offset\":3,\"scale\":0.5,"
 	"\"dtype\":\"<i4\",\"astype\":\"<f8\",\"decode_dtype\":\"|u1\",\"encode_dtype\":\">f4\",\"elementsize\":3,"
-	"\"format\":1,"
+	"\"algorithm\":\"deflate\",\"format\":1,"
 	"\"codecs\":[{\"name\":\"bytes\",\"configuration\":{\"endian\":\"big\"}},\"lz4\"],"
 	"\"index_codecs\":[{\"name\":\"bytes\",\"configuration\":{\"endian\":\"little\"}}]}",
 	"{\"endian\":\"little\",\"shape\":[[0],[1]],\"last_bit\":30,\"order\":[1,0],\"chunk_shape\":[2,1],\"index_"
 	"location\":\"start\",\"offset\":-1e300,"
 	"\"scale\":0,\"dtype\":\">f2\",\"astype\":\"<f2\",\"decode_dtype\":\"<c16\",\"encode_dtype\":\"<c8\","
-	"\"elementsize\":8,\"format\":3,"
+	"\"elementsize\":8,\"algorithm\":\"lz4\",\"options\":{\"has_header\":false},\"format\":3,"
 	"\"filters\":[{\"id\":3,\"dist\":3},{\"id\":33,\"dict_size\":4294967295}],"
 	"\"codecs\":[{\"name\":\"bytes\",\"configuration\":{\"endian\":\"little\"}},\"zstd\"],"
 	"\"index_codecs\":[{\"name\":\"bytes\",\"configuration\":{\"endian\":\"big\"}}]}",
-	"{\"endian\":\"big\",\"order\":[0,1],\"chunk_shape\":[2,1],\"offset\":1,\"scale\":10,\"dtype\":\"<f4\",\"astype\":"
-	"\"<i2\","
-	"\"decode_dtype\":\"<f4\",\"encode_dtype\":\"<f8\",\"elementsize\":4,\"format\":2,"
+	"{\"endian\":\"big\",\"shape\":[-1],\"order\":[0,1],\"chunk_shape\":[2,1],\"offset\":1,\"scale\":10,\"dtype\":\"<"
+	"f4\","
+	"\"astype\":\"<i2\",\"decode_dtype\":\"<f4\",\"encode_dtype\":\"<f8\",\"elementsize\":4,\"algorithm\":\"zstd\","
+	"\"format\":2,"
 	"\"codecs\":[{\"name\":\"bytes\",\"configuration\":{\"endian\":\"big\"}}],"
 	"\"index_codecs\":[{\"name\":\"bytes\",\"configuration\":{\"endian\":\"big\"}}]}",
 };

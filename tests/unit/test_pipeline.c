@@ -60,6 +60,12 @@ START_TEST(chains_that_are_none_are_refused_with_their_place)
 		{"[" LITTLE ",\"numcodecs.pcodec\"]", -ENOTSUP, "codecs[1]: unknown codec \"numcodecs.pcodec\""},
 		{"[" LITTLE ",\"numcodecs.bytes\"]", -ENOTSUP, "codecs[1]: unknown codec"},
 		{"[" LITTLE ",\"numcodecs.snappy\"]", -ENOTSUP, "codecs[1]: unknown codec \"numcodecs.snappy\""},
+		{"[" LITTLE ",\"nvcomp_batch\"]", -EIO, "codecs[1]: algorithm: missing"},
+		{"[" LITTLE ",{\"name\":\"nvcomp_batch\",\"configuration\":{\"algorithm\":\"gdeflate\"}}]", -ENOTSUP,
+		 "codecs[1]: nvcomp_batch: algorithm \"gdeflate\" is not read (lz4, zstd, snappy, deflate are)"},
+		{"[" LITTLE ",{\"name\":\"nvcomp_batch\",\"configuration\":{\"algorithm\":\"lz4\",\"options\":{\"has_header\":"
+		 "1}}}]",
+		 -EIO, "codecs[1]: has_header"},
 		{"[" LITTLE ",\"\"]", -ENOTSUP, "codecs[1]: unknown codec \"\""},
 		{"[" LITTLE ",\"a\\nb\"]", -ENOTSUP, "codecs[1]: unknown codec \"a\\x0ab\""},
 		{"[\"bytes\"]", -EIO, "codecs[0]: bytes: endian"},
@@ -99,6 +105,8 @@ START_TEST(names_and_configurations_of_all_writers_are_read)
 		{"[\"bytes\",{\"name\":\"numcodecs.zlib\",\"configuration\":{\"id\":\"zlib\",\"level\":1}}]", false,
 		 "bytes zlib"},
 		{"[\"bytes\",\"imagecodecs_snappy\"]", false, "bytes imagecodecs_snappy"},
+		{"[{\"id\":\"bytes\"},{\"id\":\"nvcomp_batch\",\"algorithm\":\"lz4\",\"options\":{\"data_type\":4}}]", true,
+		 "bytes nvcomp_batch"},
 		{"[\"bytes\",\"numcodecs.gzip\",\"numcodecs.zstd\",\"numcodecs.lz4\"]", false, "bytes gzip zstd lz4"},
 		{"[\"bytes\",{\"name\":\"numcodecs.crc32c\",\"configuration\":{\"location\":\"start\"}}]", false,
 		 "bytes crc32c"},
@@ -316,12 +324,14 @@ static size_t from_hex(const char *hex, uint8_t *ret_bytes)
 #define MEMBER "1f8b0800000000000203f348cdc9c957a84a2c2a4a2b06000a68c0b90c000000"
 #define ZSTD_SIZED "28b52ffd045831000048656c6c6f20cb1f1bd7 28b52ffd04583100007a6172726673d9e0b7f1"
 
-/* Without a message the bytes decode to "Hello zarrfs". */
+#define NVCOMP(algorithm) "{\"name\":\"nvcomp_batch\",\"configuration\":{\"algorithm\":\"" algorithm "\"}}"
+
+/* A codec's name or object; without a message the bytes decode to "Hello zarrfs". */
 static void check_stream(const char *codec, const char *hex, const char *message)
 {
-	char json[100];
+	char json[200];
 	uint8_t bytes[300], out[12] = {0};
-	snprintf(json, sizeof(json), "[\"bytes\",\"%s\"]", codec);
+	snprintf(json, sizeof(json), codec[0] == '{' ? "[\"bytes\",%s]" : "[\"bytes\",\"%s\"]", codec);
 	struct pipeline *pipeline = open_good(json, &text12);
 	size_t n = from_hex(hex, bytes);
 	int rc = pipeline_decode(pipeline, bytes, n, out);
@@ -385,6 +395,16 @@ START_TEST(streams_of_other_writers)
 		{"imagecodecs_snappy", "0c 2c48656c6c6f207a6172726673", NULL},
 		{"imagecodecs_snappy", "0b 2848656c6c6f207a61727266", "decodes to 11 bytes, expected 12"},
 		{"imagecodecs_snappy", "0c 2c48656c6c6f207a61727266", "cut short at byte 1"},
+		{NVCOMP("lz4"), "0c000000 c048656c6c6f207a6172726673", NULL},
+		{NVCOMP("LZ4"), "0c000000 c048656c6c6f207a6172726673", NULL},
+		{NVCOMP("lz4\",\"options\":{\"has_header\":true},\"x\":\""), "0c000000 c048656c6c6f207a6172726673", NULL},
+		{NVCOMP("lz4\",\"options\":{\"has_header\":false},\"x\":\""), "c048656c6c6f207a6172726673", NULL},
+		{NVCOMP("lz4\",\"options\":{\"has_header\":false},\"x\":\""), "d048656c6c6f207a617272667300", "lz4: "},
+		{NVCOMP("lz4"), "c048656c6c6f207a6172726673", "expected 12"},
+		{NVCOMP("zstd"), ZSTD_SIZED, NULL},
+		{NVCOMP("snappy"), "0c 2c48656c6c6f207a6172726673", NULL},
+		{NVCOMP("deflate"), "f348cdc9c957a84a2c2a4a2b0600", NULL},
+		{NVCOMP("deflate"), "f348cdc9c957a84a2c2a4a2b06", "damaged or cut short"},
 	};
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
 		check_stream(rows[i].codec, rows[i].hex, rows[i].message);
