@@ -52,14 +52,29 @@ const struct codec_ops *const codec_rows[] = {
 
 #define NUMCODECS_PREFIX "numcodecs."
 
-/* zarr-python's wrapped numcodecs: a v3 document whose configuration is spelled as in v2. */
+/*
+ * A numcodecs id in a v3 document, whose configuration is then spelled as in v2: zarr-python's "numcodecs.bz2", and the addresses
+ * that zarrs before 0.20 wrote for the same codecs.
+ */
 static bool strip_prefix(const char **name)
 {
+	static const char *const addresses[] = {
+		"https://codec.zarrs.dev/array_to_array/bitround",
+		"https://codec.zarrs.dev/bytes_to_bytes/bz2",
+		"https://codec.zarrs.dev/bytes_to_bytes/fletcher32",
+	};
 	size_t n = strlen(NUMCODECS_PREFIX);
-	if (strncmp(*name, NUMCODECS_PREFIX, n) != 0)
-		return false;
-	*name += n;
-	return true;
+	if (strncmp(*name, NUMCODECS_PREFIX, n) == 0) {
+		*name += n;
+		return true;
+	}
+	for (size_t i = 0; i < ARRAY_LEN(addresses); i++) {
+		if (strcmp(*name, addresses[i]) == 0) {
+			*name = strrchr(*name, '/') + 1;
+			return true;
+		}
+	}
+	return false;
 }
 
 static bool same(const char *a, const char *b)

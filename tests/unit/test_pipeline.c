@@ -60,6 +60,8 @@ START_TEST(chains_that_are_none_are_refused_with_their_place)
 		{"[" LITTLE ",\"numcodecs.pcodec\"]", -ENOTSUP, "codecs[1]: unknown codec \"numcodecs.pcodec\""},
 		{"[" LITTLE ",\"numcodecs.bytes\"]", -ENOTSUP, "codecs[1]: unknown codec"},
 		{"[" LITTLE ",\"numcodecs.snappy\"]", -ENOTSUP, "codecs[1]: unknown codec \"numcodecs.snappy\""},
+		{"[" LITTLE ",\"https://codec.zarrs.dev/bytes_to_bytes/gdeflate\"]", -ENOTSUP, "codecs[1]: unknown codec"},
+		{"[" LITTLE ",\"https://codec.zarrs.dev/bytes_to_bytes/zstd\"]", -ENOTSUP, "codecs[1]: unknown codec"},
 		{"[" LITTLE ",\"nvcomp_batch\"]", -EIO, "codecs[1]: algorithm: missing"},
 		{"[" LITTLE ",{\"name\":\"nvcomp_batch\",\"configuration\":{\"algorithm\":\"gdeflate\"}}]", -ENOTSUP,
 		 "codecs[1]: nvcomp_batch: algorithm \"gdeflate\" is not read (lz4, zstd, snappy, deflate are)"},
@@ -104,7 +106,8 @@ START_TEST(names_and_configurations_of_all_writers_are_read)
 		{"[\"bytes\",\"zlib\",\"lz4\"]", false, "bytes zlib lz4"},
 		{"[\"bytes\",{\"name\":\"numcodecs.zlib\",\"configuration\":{\"id\":\"zlib\",\"level\":1}}]", false,
 		 "bytes zlib"},
-		{"[\"bytes\",\"imagecodecs_snappy\"]", false, "bytes imagecodecs_snappy"},
+		{"[\"bytes\",\"imagecodecs_snappy\",\"https://codec.zarrs.dev/bytes_to_bytes/fletcher32\"]", false,
+		 "bytes imagecodecs_snappy fletcher32"},
 		{"[{\"id\":\"bytes\"},{\"id\":\"nvcomp_batch\",\"algorithm\":\"lz4\",\"options\":{\"data_type\":4}}]", true,
 		 "bytes nvcomp_batch"},
 		{"[\"bytes\",\"numcodecs.gzip\",\"numcodecs.zstd\",\"numcodecs.lz4\"]", false, "bytes gzip zstd lz4"},
@@ -443,7 +446,7 @@ END_TEST
 
 START_TEST(bzip2_has_every_name_and_takes_memory_of_its_own)
 {
-	static const char *const names[] = {"bz2", "numcodecs.bz2"};
+	static const char *const names[] = {"bz2", "numcodecs.bz2", "https://codec.zarrs.dev/bytes_to_bytes/bz2"};
 	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
 		char json[100];
 		snprintf(json, sizeof(json), "[\"bytes\",{\"name\":\"%s\",\"configuration\":{\"level\":5}}]", names[i]);
