@@ -36,6 +36,33 @@ CODECS_V2 = [
     "none", "zlib", "gzip", "lz4", "zstd", "blosc-lz4-shuffle", "blosc-lz4hc-noshuffle", "blosc-zstd-bitshuffle", "blosc-zlib-shuffle",
     "blosc-blosclz-shuffle",
 ]
+# Every parameter of numcodecs' compressors that changes what is written.
+NUMCODECS = {
+    "zlib-0": {"id": "zlib", "level": 0},
+    "zlib-9": {"id": "zlib", "level": 9},
+    "gzip-0": {"id": "gzip", "level": 0},
+    "gzip-9": {"id": "gzip", "level": 9},
+    "bz2-1": {"id": "bz2", "level": 1},
+    "bz2-9": {"id": "bz2", "level": 9},
+    "lz4-10": {"id": "lz4", "acceleration": 10},
+    "zstd-fast": {"id": "zstd", "level": -5},
+    "zstd-22": {"id": "zstd", "level": 22, "checksum": True},
+    "lzma": {"id": "lzma"},
+    "lzma-none": {"id": "lzma", "format": 1, "check": 0, "preset": 0},
+    "lzma-crc32": {"id": "lzma", "format": 1, "check": 1, "preset": 9},
+    "lzma-sha256": {"id": "lzma", "format": 1, "check": 10, "preset": 6 | 1 << 31},
+    "lzma-alone": {"id": "lzma", "format": 2, "preset": 3},
+    "lzma-alone-bits": {"id": "lzma", "format": 2, "filters": [{"id": 0x4000000000000001, "lc": 0, "lp": 3, "pb": 1}]},
+    "lzma-raw": {"id": "lzma", "format": 3, "filters": [{"id": 33, "preset": 9}]},
+    "lzma-raw-lzma1": {"id": "lzma", "format": 3, "filters": [{"id": 0x4000000000000001, "dict_size": 4096, "lc": 1, "lp": 2}]},
+    "lzma-raw-deltas": {"id": "lzma", "format": 3, "filters": [{"id": 3, "dist": 256}, {"id": 3}, {"id": 3, "dist": 8}, {"id": 33}]},
+    "lzma-raw-x86": {"id": "lzma", "format": 3, "filters": [{"id": 4}, {"id": 33, "preset": 1}]},
+    "lzma-raw-powerpc": {"id": "lzma", "format": 3, "filters": [{"id": 5}, {"id": 33, "preset": 1}]},
+    "lzma-raw-ia64": {"id": "lzma", "format": 3, "filters": [{"id": 6, "start_offset": 16}, {"id": 33, "preset": 1}]},
+    "lzma-raw-arm": {"id": "lzma", "format": 3, "filters": [{"id": 7, "start_offset": 4}, {"id": 33, "preset": 1}]},
+    "lzma-raw-armthumb": {"id": "lzma", "format": 3, "filters": [{"id": 8}, {"id": 3, "dist": 2}, {"id": 33, "preset": 1}]},
+    "lzma-raw-sparc": {"id": "lzma", "format": 3, "filters": [{"id": 9}, {"id": 33, "preset": 1}]},
+}
 CODECS_TENSORSTORE_V3 = ["none", "zstd", "gzip", "crc32c", "blosc-lz4-shuffle", "blosc-zstd-bitshuffle", "blosc-blosclz-noshuffle", "big-endian"]
 CODECS_TENSORSTORE_V2 = ["none", "zlib", "zstd", "blosc-lz4-shuffle", "blosc-zstd-bitshuffle"]
 
@@ -85,6 +112,8 @@ def table():
     cases += [case("zarr2", 2, d, g, c, n, order="F") for n, c in enumerate(CODECS_V2) for g in ("tile", "cube") for d in ("<i4", ">f8")]
     cases += [case("zarr2", 2, ">i8", g, "none", 1) for g in ("empty-tail", "empty-middle")]
     cases += [case("zarr2", 2, "<u2", g, "zlib", 1, keys=k) for g in ("tile", "cube") for k in "./"]
+    cases += [case("zarr2", 2, d, g, c, n, order=o) for n, c in enumerate(NUMCODECS) for d, g, o in (("<i4", "tile", "C"), (">f8", "cube", "F"))]
+    cases += [case("zarr3", 3, d, g, c, n) for n, c in enumerate(NUMCODECS) for d, g in (("|u1", "tile"), ("<f8", "cube-shard"))]
     cases += _rotated("tensorstore", 3, PLAIN, ["tile", "cube", "scalar", *sharded], CODECS_TENSORSTORE_V3)
     cases += [case("tensorstore", 3, "<i4", "tile-shard", "zstd", n, index=index) for n, index in enumerate(["start", "end"])]
     cases += _rotated("tensorstore", 2, PLAIN, ["tile", "cube"], CODECS_TENSORSTORE_V2)
@@ -136,6 +165,8 @@ def compressor_v2(codec):
     """The numcodecs compressor of a codec's name, for zarr-python 2 and 3."""
     import numcodecs
 
+    if codec in NUMCODECS:
+        return numcodecs.get_codec(dict(NUMCODECS[codec]))
     if codec.startswith("blosc"):
         _, name, shuffle = codec.split("-")
         return numcodecs.Blosc(cname=name, clevel=5, shuffle={"noshuffle": 0, "shuffle": 1, "bitshuffle": 2}[shuffle])

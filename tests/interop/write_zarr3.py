@@ -1,12 +1,15 @@
 """Writes cases with zarr-python 3: both formats."""
 import zarr
-from cases import compressor_v2, fill_value, values, written
+from cases import NUMCODECS, compressor_v2, fill_value, values, written
 from zarr.codecs import BloscCodec, BytesCodec, Crc32cCodec, GzipCodec, ShardingCodec, TransposeCodec, ZstdCodec
 
 KEYS = {"v2.": ("v2", "."), "v2/": ("v2", "/"), "default.": ("default", "."), "default/": ("default", "/")}
 
 
 def compressors_v3(codec):
+    if codec in NUMCODECS:
+        configuration = dict(NUMCODECS[codec])
+        return [{"name": "numcodecs." + configuration.pop("id"), "configuration": configuration}]
     if codec.startswith("blosc"):
         _, name, shuffle = codec.split("-")
         return [BloscCodec(cname=name, clevel=5, shuffle=shuffle)]
