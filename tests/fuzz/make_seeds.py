@@ -4,15 +4,19 @@
 Only Python's standard library: zstd and lz4 seeds are written out by hand. Run it again after codec_rows changed, since a
 codec is chosen by its row's number.
 """
+import bz2
 import gzip
 import json
+import lzma
 import pathlib
 import struct
 import zlib
 
-ROWS = ["adler32", "astype", "base64", "bitround", "blosc", "bytes", "crc32", "crc32c", "delta", "fixedscaleoffset", "fletcher32", "gzip",
-        "jenkins_lookup3", "lz4", "numcodecs.packbits", "packbits", "quantize", "reshape", "sharding_indexed", "shuffle", "transpose",
-        "zarrs.squeeze", "zlib", "zstd"]
+ROWS = [
+    "adler32", "astype", "base64", "bitround", "blosc", "bytes", "bz2", "crc32", "crc32c", "delta", "fixedscaleoffset", "fletcher32", "gzip",
+    "imagecodecs_snappy", "jenkins_lookup3", "lz4", "lzma", "nvcomp_batch", "numcodecs.packbits", "packbits", "quantize", "reshape",
+    "sharding_indexed", "shuffle", "transpose", "zarrs.squeeze", "zlib", "zstd",
+]
 TEXT = b"Hello zarrfs"
 HERE = pathlib.Path(__file__).resolve().parent / "corpus"
 STORES = HERE.parents[1] / "data" / "stores"
@@ -75,15 +79,29 @@ def codec_seeds():
     yield seed("blosc-blosclz", "blosc", 12, blosc_block(b"\x0b" + TEXT, 12, 0x10))
     yield seed("blosc-huge", "blosc", 12, blosc(TEXT).replace(struct.pack("<I", 12), b"\xff\xff\xff\x7f", 1))
     yield seed("bytes-big", "bytes", 2, bytes(range(24)))
+    yield seed("bz2", "bz2", 12, bz2.compress(TEXT))
+    yield seed("bz2-streams", "bz2", 24, bz2.compress(TEXT, 1) + bz2.compress(b"") + bz2.compress(TEXT))
     yield seed("crc32c-start", "crc32c", 12, crc32c(TEXT) + TEXT)
     yield seed("crc32c-end", "crc32c", 12, TEXT + crc32c(TEXT), 1)
     yield seed("gzip", "gzip", 12, member)
     yield seed("gzip-two-members", "gzip", 24, member + member)
     yield seed("gzip-padded", "gzip", 12, member + bytes(4))
     yield seed("gzip-of-zlib", "gzip", 12, zlib.compress(TEXT))
+    yield seed("snappy", "imagecodecs_snappy", 28, b"\x1c\x2c" + TEXT + b"\x1d\x0c\x12\x05\x00")
+    yield seed("snappy-overlap", "imagecodecs_snappy", 12, b"\x0c\x00x\x1d\x01")
+    yield seed("snappy-cut", "imagecodecs_snappy", 28, b"\x1c\x2c" + TEXT + b"\xff\x0c")
     yield seed("lz4", "lz4", 12, lz4(TEXT))
     yield seed("lz4-claims-2gib", "lz4", 12, lz4(TEXT, 0x7FFFFFFF))
     yield seed("lz4-frame", "lz4", 12, bytes.fromhex("04224d186040730c000080") + TEXT + bytes(4))
+    delta = [{"id": lzma.FILTER_DELTA, "dist": 3}, {"id": lzma.FILTER_LZMA2}]
+    yield seed("lzma-xz", "lzma", 12, lzma.compress(TEXT))
+    yield seed("lzma-xz-streams", "lzma", 24, lzma.compress(TEXT, check=lzma.CHECK_SHA256) + bytes(4) + lzma.compress(TEXT, filters=delta))
+    yield seed("lzma-xz-unchecked", "lzma", 200, lzma.compress(TEXT * 16 + TEXT[:8], check=lzma.CHECK_NONE))
+    yield seed("lzma-raw", "lzma", 12, lzma.compress(TEXT, lzma.FORMAT_RAW, filters=delta), 1)
+    yield seed("lzma-alone", "lzma", 12, lzma.compress(TEXT, lzma.FORMAT_ALONE), 2)
+    yield seed("nvcomp-deflate", "nvcomp_batch", 12, zlib.compress(TEXT)[2:-4])
+    yield seed("nvcomp-lz4", "nvcomp_batch", 12, lz4(TEXT)[4:], 1)
+    yield seed("nvcomp-zstd", "nvcomp_batch", 12, zstd(TEXT), 2)
     yield seed("packbits-first", "packbits", 2, b"\6" + bytes(range(22)))
     yield seed("packbits-last-bit", "packbits", 2, bytes(range(24)), 1)
     yield seed("reshape", "reshape", 2, bytes(range(24)))
