@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "fs/file.h"
 #include "fs/fs_impl.h"
@@ -21,8 +22,16 @@
 #define BAND_BYTES (UINT64_C(1) << 20)
 /* Read in a row before the first band. */
 #define SEQUENTIAL_BYTES (UINT64_C(384) << 10)
-/* Smaller requests are no reader of whole files. */
+/* Smaller requests are no reader of whole files; one of half a band or more is answered as it is. */
 #define REQUEST_BYTES (UINT64_C(32) << 10)
+/*
+ * All bands of a mount. They are not charged to the cache's budget: a band waits for loads, which wait for memory there, and what
+ * waits must hold none of it.
+ */
+#define ALL_BYTES (UINT64_C(32) << 20)
+/* When that is used up, files whose reader has been away for so long give theirs back; who looks for such does so every so often. */
+#define IDLE_NS UINT64_C(1000000000)
+#define TRIM_NS UINT64_C(100000000)
 
 enum band_state { BAND_WORKING, BAND_READY, BAND_FAILED };
 
@@ -43,6 +52,7 @@ struct band {
 	uint64_t offset, size; /* in the file */
 	/* under the file's lock */
 	enum band_state state;
+	bool is_slow;  /* it waits for the store: who comes waits for its own chunks only */
 	uint64_t left; /* bytes not taken */
 	struct band_waiter *waiters;
 	struct buf *buf; /* [size] */
@@ -53,7 +63,7 @@ static void band_unref(struct band *band, struct fs *fs)
 	if (!band || atomic_fetch_sub(&band->refs, 1) != 1)
 		return;
 	buf_unref(band->buf);
-	cache_release(fs->env.cache, band->size);
+	atomic_fetch_sub(&fs->band_bytes, band->size);
 	free(band);
 }
 
@@ -77,15 +87,26 @@ static void drop(struct bands *bands, struct band **slot, struct fs *fs)
 	band_unref(band, fs);
 }
 
-/* A failed band may have had good bytes too: each waiter reads its own. */
-static void tell_waiter(struct band *band, struct band_waiter *waiter, bool ready)
+/* A failed band may have had good bytes too, and a slow one has: each waiter reads its own. */
+static void tell_waiters(struct band *band, struct band_waiter *waiters, bool ready)
 {
-	if (ready)
-		memcpy(waiter->dst, band->buf->data + (waiter->offset - band->offset), waiter->size);
-	else
-		view_read(band->file->view, waiter->offset, waiter->size, waiter->dst, waiter->request, NULL);
-	request_finish_part(waiter->request, 0);
-	free(waiter);
+	while (waiters) {
+		struct band_waiter *waiter = waiters;
+		waiters = waiter->next;
+		if (ready)
+			memcpy(waiter->dst, band->buf->data + (waiter->offset - band->offset), waiter->size);
+		else
+			view_read(band->file->view, waiter->offset, waiter->size, waiter->dst, waiter->request, NULL);
+		request_finish_part(waiter->request, 0);
+		free(waiter);
+	}
+}
+
+static struct band_waiter *take_waiters(struct band *band)
+{
+	struct band_waiter *waiters = band->waiters;
+	band->waiters = NULL;
+	return waiters;
 }
 
 static void band_complete(struct request *request, int rc)
@@ -94,14 +115,12 @@ static void band_complete(struct request *request, int rc)
 	struct bands *bands = &band->file->bands;
 	pthread_mutex_lock(&bands->lock);
 	band->state = rc ? BAND_FAILED : BAND_READY;
-	struct band_waiter *waiters = band->waiters;
-	band->waiters = NULL;
+	struct band_waiter *waiters = take_waiters(band);
+	for (int i = 0; i < FS_BANDS && (rc || !band->left); i++)
+		if (bands->slots[i] == band)
+			drop(bands, &bands->slots[i], band->file->fs);
 	pthread_mutex_unlock(&bands->lock);
-	while (waiters) {
-		struct band_waiter *waiter = waiters;
-		waiters = waiter->next;
-		tell_waiter(band, waiter, !rc);
-	}
+	tell_waiters(band, waiters, !rc);
 }
 
 static void band_release(struct request *request)
@@ -112,23 +131,53 @@ static void band_release(struct request *request)
 	fs_file_unref(file);
 }
 
+/*
+ * Runs behind the loads that the band has queued: what is still open waits for the store, perhaps for long, and who needs other
+ * chunks of the band must not wait with it.
+ */
+static void look_again(struct task *task)
+{
+	struct band *band = container_of(task, struct band, task);
+	struct bands *bands = &band->file->bands;
+	if (request_is_open(&band->request)) {
+		pthread_mutex_lock(&bands->lock);
+		band->is_slow = true;
+		struct band_waiter *waiters = take_waiters(band);
+		pthread_mutex_unlock(&bands->lock);
+		tell_waiters(band, waiters, false);
+	}
+	request_finish_part(&band->request, 0);
+}
+
 static void put_together(struct task *task)
 {
 	struct band *band = container_of(task, struct band, task);
 	view_read(band->file->view, band->offset, band->size, band->buf->data, &band->request, band->file->readahead);
-	request_finish_part(&band->request, 0);
+	if (request_is_open(&band->request)) {
+		band->task.run = look_again;
+		pool_submit(band->file->fs->env.pool, POOL_DECODE, POOL_DEMAND, &band->task);
+	} else {
+		request_finish_part(&band->request, 0);
+	}
+}
+
+static bool charge(struct fs *fs, uint64_t bytes)
+{
+	if (atomic_fetch_add(&fs->band_bytes, bytes) + bytes <= ALL_BYTES)
+		return true;
+	atomic_fetch_sub(&fs->band_bytes, bytes);
+	return false;
 }
 
 static struct band *band_new(struct fs_file *file, uint64_t offset, uint64_t size)
 {
-	struct cache *cache = file->fs->env.cache;
 	struct band *band = calloc(1, sizeof(*band));
-	if (!band || !cache_try_reserve(cache, size)) {
+	if (!band || !charge(file->fs, size)) {
 		free(band);
 		return NULL;
 	}
 	if (buf_new(size, &band->buf)) {
-		cache_release(cache, size);
+		atomic_fetch_sub(&file->fs->band_bytes, size);
 		free(band);
 		return NULL;
 	}
@@ -172,22 +221,41 @@ static struct band *begin_band(struct fs_file *file, size_t request_size)
 	return *slot;
 }
 
-/* A request that no band has whole: late by one, the next, or one of another place. */
+/* A request that no band has whole: late by one, the next one, or one of another place. */
 static void note_miss(struct fs_file *file, uint64_t offset, size_t size)
 {
 	struct bands *bands = &file->bands;
 	uint64_t end = offset + size;
 	if (end <= bands->next && end + size >= bands->next)
 		bands->sequential += size;
-	else if (!bands->grown && offset >= bands->next && offset <= bands->next + size) {
+	else if (!bands->grown && bands->sequential && offset >= bands->next && offset <= bands->next + size) {
 		bands->sequential += size;
 		bands->next = end;
 	} else {
 		for (int i = 0; i < FS_BANDS; i++)
 			drop(bands, &bands->slots[i], file->fs);
 		bands->grown = 0;
-		bands->sequential = size;
+		/* one read is no row of them, however large */
+		bands->sequential = MIN(size, SEQUENTIAL_BYTES - 1);
 		bands->next = end;
+	}
+}
+
+/* Makes room where nobody reads any more. */
+static void trim(struct fs *fs)
+{
+	uint64_t now = monotonic_ns(), next = atomic_load(&fs->next_trim_ns);
+	if (now < next || !atomic_compare_exchange_strong(&fs->next_trim_ns, &next, now + TRIM_NS))
+		return;
+	autolock(&fs->files_lock);
+	for (struct fs_file *file = fs->files; file; file = file->next) {
+		struct bands *bands = &file->bands;
+		if (pthread_mutex_trylock(&bands->lock))
+			continue;
+		for (int i = 0; now - bands->used_ns > IDLE_NS && i < FS_BANDS; i++)
+			if (bands->slots[i] && bands->slots[i]->state != BAND_WORKING)
+				drop(bands, &bands->slots[i], fs);
+		pthread_mutex_unlock(&bands->lock);
 	}
 }
 
@@ -196,23 +264,26 @@ struct buf *fs_take(struct fs_file *file, uint64_t offset, size_t size)
 	struct bands *bands = &file->bands;
 	struct buf *taken = NULL;
 	struct band *begun = NULL;
-	if (!file->view || size < REQUEST_BYTES)
+	if (!file->view || !size)
 		return NULL;
 	pthread_mutex_lock(&bands->lock);
 	struct band **slot = find(bands, offset, size);
-	if (!slot) {
+	if (!slot && size >= REQUEST_BYTES) {
 		note_miss(file, offset, size);
-	} else {
+	} else if (slot) {
 		bands->next = MAX(bands->next, offset + size);
 		(*slot)->left -= MIN(size, (*slot)->left);
 		if ((*slot)->state == BAND_READY && buf_slice((*slot)->buf, offset - (*slot)->offset, size, &taken))
 			taken = NULL;
-		if ((*slot)->state == BAND_FAILED || ((*slot)->state == BAND_READY && !(*slot)->left))
+		if ((*slot)->state == BAND_READY && !(*slot)->left)
 			drop(bands, slot, file->fs);
 	}
-	if (bands->sequential >= SEQUENTIAL_BYTES)
+	bands->used_ns = monotonic_ns();
+	if (bands->sequential >= SEQUENTIAL_BYTES && size >= REQUEST_BYTES && size <= BAND_BYTES / 2)
 		begun = begin_band(file, size);
 	pthread_mutex_unlock(&bands->lock);
+	if (atomic_load(&file->fs->band_bytes) > ALL_BYTES - BAND_BYTES)
+		trim(file->fs);
 	if (begun)
 		pool_submit(file->fs->env.pool, POOL_DECODE, POOL_DEMAND, &begun->task);
 	return taken;
@@ -221,15 +292,18 @@ struct buf *fs_take(struct fs_file *file, uint64_t offset, size_t size)
 bool bands_join(struct fs_file *file, uint64_t offset, size_t size, uint8_t *dst, struct request *request)
 {
 	struct bands *bands = &file->bands;
-	autolock(&bands->lock);
-	struct band **slot = find(bands, offset, size);
-	struct band_waiter *waiter = slot && (*slot)->state == BAND_WORKING ? malloc(sizeof(*waiter)) : NULL;
-	if (!waiter)
-		return false;
-	request_add(request);
+	{
+		autolock(&bands->lock);
+		struct band **slot = find(bands, offset, size);
+		bool may_wait = slot && (*slot)->state == BAND_WORKING && !(*slot)->is_slow;
+		struct band_waiter *waiter = may_wait ? malloc(sizeof(*waiter)) : NULL;
+		if (!waiter)
+			return false;
+		request_add(request);
+		*waiter = (struct band_waiter){(*slot)->waiters, request, offset, size, dst};
+		(*slot)->waiters = waiter;
+	}
 	request_arm(request);
-	*waiter = (struct band_waiter){(*slot)->waiters, request, offset, size, dst};
-	(*slot)->waiters = waiter;
 	return true;
 }
 

@@ -17,6 +17,7 @@ struct bands {
 	uint64_t next;		 /* offset behind the last read */
 	uint64_t sequential; /* bytes that were read in a row up to there */
 	uint64_t grown;		 /* size of the last band; 0: none yet */
+	uint64_t used_ns;	 /* time of the last read */
 	struct band *slots[FS_BANDS];
 };
 

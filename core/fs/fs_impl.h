@@ -17,6 +17,7 @@ struct fs {
 	struct inode_table *inodes;
 	struct node *root_alone; /* the root, where it is no group: the only child that its directory shows */
 	unsigned listed;		 /* views that are listed, as bits by row */
+	_Atomic uint64_t band_bytes, next_trim_ns; /* band.c's */
 	pthread_mutex_t files_lock;
 	struct fs_file *files; /* open ones: a kernel that is cut off releases none */
 };

@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <time.h>
 
 #include "../lib/check_main.h"
 #include "../lib/fixtures.h"
@@ -15,7 +16,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/stats.h"
-#include "fs/fs.h"
+#include "fs/fs_impl.h"
 
 enum { PIECE = 128 << 10, CHUNK = 64 << 10, SIZE = 4 << 20, PIECES = SIZE / PIECE };
 
@@ -157,34 +158,36 @@ START_TEST(a_bad_chunk_harms_its_own_requests_only)
 }
 END_TEST
 
-START_TEST(without_room_in_the_cache_nothing_is_put_together)
+/* A band waits for loads, and loads wait for memory: a cache of one chunk is enough for both. */
+START_TEST(a_cache_of_one_chunk_reads_everything)
 {
-	open_fs(FS_INLINE, 200 << 10);
+	open_fs(_i ? 2 : FS_INLINE, CHUNK + 4096);
 	struct fs_file *file = open_file();
-	ck_assert_int_eq(read_pieces(file, 0, PIECES), 0);
+	read_pieces(file, 0, PIECES);
 	fs_file_unref(file);
 	fs_close(fs);
 }
 END_TEST
 
-START_TEST(a_closed_file_gives_its_memory_back)
+START_TEST(bands_of_all_files_are_bounded_and_those_of_idle_files_make_room)
 {
-	enum { FILES = 40 };
+	enum { FILES = 90 };
 	struct fs_file *files[FILES];
-	uint64_t before = stats_get(cache_bytes);
 	open_fs(FS_INLINE, 32 << 20);
 	for (int i = 0; i < FILES; i++) {
 		files[i] = open_file();
 		read_pieces(files[i], 0, 12);
+		ck_assert_uint_le(atomic_load(&fs->band_bytes), 32 << 20);
 	}
-	ck_assert_uint_le(stats_get(cache_bytes) - before, 32 << 20);
+	ck_assert_uint_gt(atomic_load(&fs->band_bytes), 16 << 20);
+	nanosleep(&(struct timespec){.tv_sec = 1, .tv_nsec = 100000000}, NULL);
+	ck_assert_int_ge(read_pieces(files[FILES - 1], 12, PIECES), PIECES - 12 - 6);
 	for (int i = 0; i < FILES; i++)
 		fs_file_unref(files[i]);
 	struct fs_file *file = open_file();
 	ck_assert_int_ge(read_pieces(file, 0, PIECES), PIECES - 4);
 	fs_file_unref(file);
 	fs_close(fs);
-	ck_assert_uint_eq(stats_get(cache_bytes), before);
 }
 END_TEST
 
@@ -245,6 +248,58 @@ START_TEST(a_mount_may_end_while_a_band_is_under_way)
 }
 END_TEST
 
+/* Chunk 40 hangs: piece 20 alone needs it, and the pieces of its band do not wait for it. */
+START_TEST(a_chunk_that_hangs_holds_up_its_own_requests_only)
+{
+	ck_assert_int_eq(mem_store_new("band.zarr", true, &store), 0);
+	fixture_put_group(store, "");
+	fixture_put(store, &array);
+	struct fs_options options = {
+		.store = store, .cache_bytes = 32 << 20, .decode_threads = 2, .timeout_ns = UINT64_C(400000000)};
+	ck_assert_int_eq(fs_open(&options, &fs), 0);
+	struct fs_file *file = open_file();
+	struct mem_fault fault = {.key_part = "c/40", .delay_ms = 100000};
+	ck_assert_int_eq(mem_store_set_faults(store, &fault, 1), 0);
+	for (int i = 0; i < PIECES; i++) {
+		struct waited_request *waited;
+		static uint8_t got[PIECE];
+		autobuf ready = fs_take(file, (uint64_t)i * PIECE, PIECE);
+		if (ready || i == 20)
+			continue;
+		ck_assert_int_eq(waited_request_new(fs_deadlines(fs), &waited), 0);
+		fs_read(file, (uint64_t)i * PIECE, PIECE, got, &waited->request);
+		request_finish_part(&waited->request, 0);
+		ck_assert_int_eq(waited_request_wait(waited), 0);
+	}
+	mem_store_set_faults(store, NULL, 0);
+	mem_store_release(store);
+	fs_file_unref(file);
+	fs_close(fs);
+}
+END_TEST
+
+START_TEST(one_large_read_is_no_sequence)
+{
+	open_fs(FS_INLINE, 32 << 20);
+	struct fs_file *file = open_file();
+	uint64_t before = stats_get(chunks_decoded);
+	for (int i = 0; i < 3; i++) {
+		size_t size = 512 << 10;
+		autofree uint8_t *got = malloc(size);
+		struct waited_request *waited;
+		uint64_t offset = (uint64_t)(2 - i) * (1 << 20);
+		ck_assert_ptr_null(fs_take(file, offset, size));
+		ck_assert_int_eq(waited_request_new(NULL, &waited), 0);
+		fs_read(file, offset, size, got, &waited->request);
+		request_finish_part(&waited->request, 0);
+		ck_assert_int_eq(waited_request_wait(waited), 0);
+	}
+	ck_assert_uint_eq(stats_get(chunks_decoded) - before, 3 * (512 << 10) / CHUNK);
+	fs_file_unref(file);
+	fs_close(fs);
+}
+END_TEST
+
 static Suite *band_suite(void)
 {
 	Suite *suite = suite_create("band");
@@ -255,9 +310,11 @@ static Suite *band_suite(void)
 	tcase_add_test(tcase, a_reader_that_goes_elsewhere_gets_its_own_bytes_and_starts_over);
 	tcase_add_test(tcase, two_requests_in_the_wrong_order_are_still_a_sequence);
 	tcase_add_test(tcase, a_bad_chunk_harms_its_own_requests_only);
-	tcase_add_test(tcase, without_room_in_the_cache_nothing_is_put_together);
-	tcase_add_test(tcase, a_closed_file_gives_its_memory_back);
+	tcase_add_loop_test(tcase, a_cache_of_one_chunk_reads_everything, 0, 2);
+	tcase_add_test(tcase, bands_of_all_files_are_bounded_and_those_of_idle_files_make_room);
 	tcase_add_loop_test(tcase, many_threads_share_files_and_who_comes_early_waits_for_the_band, 0, 2);
+	tcase_add_test(tcase, a_chunk_that_hangs_holds_up_its_own_requests_only);
+	tcase_add_test(tcase, one_large_read_is_no_sequence);
 	tcase_add_loop_test(tcase, a_mount_may_end_while_a_band_is_under_way, 0, 2);
 	suite_add_tcase(suite, tcase);
 	return suite;
