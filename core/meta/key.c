@@ -1,5 +1,5 @@
 /*
- * key.c: chunk coordinates -> store key.
+ * key.c: chunk coordinates <-> store key.
  */
 #include "meta/key.h"
 
@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/checked.h"
 #include "base/err.h"
 #include "base/str.h"
 #include "meta/meta_impl.h"
@@ -68,4 +69,36 @@ char *key_of_chunk(const struct key_encoding *encoding, const char *path, const 
 	}
 	char *text;
 	return str_take(&key, &text) == 0 ? text : NULL;
+}
+
+/* One coordinate as key_of_chunk spells it: digits, no zero in front of others. */
+static bool read_coordinate(const char **at, uint64_t *ret)
+{
+	const char *start = *at;
+	uint64_t number = 0;
+	for (; **at >= '0' && **at <= '9'; ++*at)
+		if (!checked_mul(number, 10, &number) || !checked_add(number, (uint64_t)(**at - '0'), &number))
+			return false;
+	*ret = number;
+	return *at > start && (*start != '0' || *at == start + 1);
+}
+
+bool key_to_coords(const struct key_encoding *encoding, const char *path, const char *key, int ndim,
+				   uint64_t *ret_coords)
+{
+	size_t n = strlen(path);
+	if (strncmp(key, path, n) != 0 || (n > 0 && key[n] != '/'))
+		return false;
+	const char *at = key + n + (n > 0);
+	if (encoding->kind == KEY_DEFAULT && *at++ != 'c')
+		return false;
+	if (encoding->kind == KEY_V2 && ndim == 0)
+		return strcmp(at, "0") == 0;
+	for (int i = 0; i < ndim; i++) {
+		if ((i > 0 || encoding->kind == KEY_DEFAULT) && *at++ != encoding->separator)
+			return false;
+		if (!read_coordinate(&at, &ret_coords[i]))
+			return false;
+	}
+	return *at == '\0';
 }

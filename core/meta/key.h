@@ -4,6 +4,7 @@
 #ifndef ZARRFS_KEY_H
 #define ZARRFS_KEY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,5 +25,12 @@ int key_encoding_parse(const struct json *json, struct key_encoding *ret_encodin
  * The caller frees; NULL without memory.
  */
 char *key_of_chunk(const struct key_encoding *encoding, const char *path, const uint64_t *coords, int ndim);
+
+/*
+ * The reverse: whether `key` is one that key_of_chunk gives for that array, and for which of all coordinates, inside the grid or
+ * not. When it is none, ret_coords is unspecified.
+ */
+bool key_to_coords(const struct key_encoding *encoding, const char *path, const char *key, int ndim,
+				   uint64_t *ret_coords);
 
 #endif

@@ -98,6 +98,70 @@ START_TEST(a_key_is_the_path_and_the_coordinates)
 }
 END_TEST
 
+START_TEST(the_coordinates_come_back_from_the_key)
+{
+	struct key_encoding encoding = {.kind = keys[_i].kind, .separator = keys[_i].separator};
+	uint64_t coords[3] = {0};
+	ck_assert(key_to_coords(&encoding, keys[_i].path, keys[_i].key, keys[_i].ndim, coords));
+	ck_assert_mem_eq(coords, keys[_i].coords, sizeof(coords));
+}
+END_TEST
+
+/* Of the array at "a", two axes, in each encoding. */
+static const char *const no_keys[] = {
+	"",
+	"a",
+	"a/",
+	"a/c",
+	"a/c/1",
+	"a/c/1/2/3",
+	"a/c/1/",
+	"a/c//2",
+	"a/c/01/2",
+	"a/c/1/02",
+	"a/c/-1/2",
+	"a/c/+1/2",
+	"a/c/ 1/2",
+	"a/c/1/2 ",
+	"a/c/1.2.",
+	"a/c.1/2",
+	"a/c/1/2x",
+	"a/c/0x1/2",
+	"a/C/1/2",
+	"b/c/1/2",
+	"c/1/2",
+	"ab/c/1/2",
+	"a/1",
+	"a/1/2/3",
+	"a/1/",
+	"a/1..2",
+	"a/.1.2",
+	"a/01.2",
+	"a/1.2.3",
+	"a/1.x",
+	"a/c1.2",
+	"a/c.1.2.3",
+	"a/c.1",
+	"a/c/1/zarr.json",
+	"a/zarr.json",
+	"a/.zarray",
+	"ac/1/2",
+	"a//c/1/2",
+	"a/c/1/18446744073709551616",
+	"a/1.99999999999999999999",
+};
+
+START_TEST(what_no_coordinates_give_is_no_key)
+{
+	uint64_t coords[2];
+	for (int kind = KEY_DEFAULT; kind <= KEY_V2; kind++)
+		for (int dot = 0; dot < 2; dot++) {
+			struct key_encoding encoding = {.kind = (enum key_kind)kind, .separator = dot ? '.' : '/'};
+			ck_assert_msg(!key_to_coords(&encoding, "a", no_keys[_i], 2, coords), "%s", no_keys[_i]);
+		}
+}
+END_TEST
+
 static Suite *key_suite(void)
 {
 	Suite *suite = suite_create("key");
@@ -105,6 +169,8 @@ static Suite *key_suite(void)
 	tcase_add_loop_test(tcase, an_encoding_is_a_name_or_an_object_with_a_separator, 0, ARRAY_LEN(documents));
 	tcase_add_test(tcase, an_unknown_encoding_is_named);
 	tcase_add_loop_test(tcase, a_key_is_the_path_and_the_coordinates, 0, ARRAY_LEN(keys));
+	tcase_add_loop_test(tcase, the_coordinates_come_back_from_the_key, 0, ARRAY_LEN(keys));
+	tcase_add_loop_test(tcase, what_no_coordinates_give_is_no_key, 0, ARRAY_LEN(no_keys));
 	suite_add_tcase(suite, tcase);
 	return suite;
 }
