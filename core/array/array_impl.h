@@ -42,6 +42,12 @@ void chunk_load(struct array *array, const uint64_t *coords, bool here);
 /* Loads a chunk later, at low priority, if by then nobody has, and memory is free. */
 void chunk_load_ahead(struct array *array, const uint64_t *coords);
 
+/* What decoding one chunk of so many encoded bytes takes, those included. */
+uint64_t chunk_memory(const struct array *array, uint64_t encoded);
+
+/* The size of an encoded chunk against what its codecs can have made: EIO. */
+int chunk_check_size(const struct array *array, uint64_t encoded);
+
 /* A read of [offset, offset + size) of the layout was asked for: starts loading what the pattern says comes next. */
 void readahead_note(struct readahead *readahead, struct array *array, const struct layout *layout, uint64_t offset,
 					size_t size);

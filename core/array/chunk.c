@@ -148,8 +148,7 @@ uint64_t load_read_scratch(const struct load *load, uint64_t bytes)
 	return store_recodes(load->array->env.store) ? bytes : 0;
 }
 
-/* All that decoding so many encoded bytes needs. */
-static uint64_t needed_memory(const struct array *array, uint64_t encoded)
+uint64_t chunk_memory(const struct array *array, uint64_t encoded)
 {
 	if (pipeline_is_identity(array->unit))
 		return array->chunk_bytes;
@@ -161,7 +160,7 @@ static int stage_reserve(struct load *load)
 	struct cache *cache = load->array->env.cache;
 	/* an unsharded chunk's size is known when it is opened: its bound is reserved, and the rest given back then */
 	uint64_t encoded = load->value ? load->size : pipeline_encoded_bound(load->array->unit);
-	uint64_t bytes = needed_memory(load->array, encoded) + load_read_scratch(load, encoded);
+	uint64_t bytes = chunk_memory(load->array, encoded) + load_read_scratch(load, encoded);
 	load->stage = STAGE_FETCH;
 	if (load->ahead && cache_try_reserve(cache, bytes)) {
 		load->reserved = bytes;
@@ -175,15 +174,14 @@ static int stage_reserve(struct load *load)
 	return load_reserve(load, bytes) ? 0 : LOAD_WAITS;
 }
 
-/* The stored size against what the codecs can have made. */
-static int check_stored_size(const struct load *load)
+int chunk_check_size(const struct array *array, uint64_t encoded)
 {
-	const struct pipeline *unit = load->array->unit;
+	const struct pipeline *unit = array->unit;
 	size_t fixed;
-	if (pipeline_fixed_size(unit, &fixed) && load->size != fixed)
-		return err_set(EIO, "has %" PRIu64 " bytes in place of %zu", load->size, fixed);
-	if (load->size > pipeline_encoded_bound(unit))
-		return err_set(EIO, "has %" PRIu64 " bytes, more than its codecs can give (%" PRIu64 ")", load->size,
+	if (pipeline_fixed_size(unit, &fixed) && encoded != fixed)
+		return err_set(EIO, "has %" PRIu64 " bytes in place of %zu", encoded, fixed);
+	if (encoded > pipeline_encoded_bound(unit))
+		return err_set(EIO, "has %" PRIu64 " bytes, more than its codecs can give (%" PRIu64 ")", encoded,
 					   pipeline_encoded_bound(unit));
 	return 0;
 }
@@ -231,14 +229,14 @@ static int stage_fetch(struct load *load, enum place place)
 		load->size = value_info(load->value)->size;
 	}
 	if (!load->encoded)
-		rc = check_stored_size(load);
+		rc = chunk_check_size(load->array, load->size);
 	if (!rc)
 		rc = load_fetch(load, load->offset, load->size, place);
 	if (rc)
 		return rc;
 	value_unref(load->value);
 	load->value = NULL;
-	load_unreserve(load, load->reserved - needed_memory(load->array, load->size));
+	load_unreserve(load, load->reserved - chunk_memory(load->array, load->size));
 	load->stage = STAGE_DECODE;
 	return 0;
 }

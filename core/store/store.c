@@ -201,6 +201,11 @@ bool store_recodes(const struct store *store)
 	return store->recodes;
 }
 
+bool store_verifies(const struct store *store)
+{
+	return store->ops->verifies;
+}
+
 int store_concurrency(const struct store *store)
 {
 	return store->ops->concurrency > 0 ? store->ops->concurrency : DEFAULT_CONCURRENCY;

@@ -60,6 +60,9 @@ bool store_can_list(const struct store *store);
 /* Whether some values are compressed by the store itself: to read one takes about its size in memory once more. */
 bool store_recodes(const struct store *store);
 
+/* Whether it verifies what it gives by checksums of its own (a zip's CRC-32): EIO may then be damage that it has found. */
+bool store_verifies(const struct store *store);
+
 /*
  * Opens a value. -ENOENT: proved absent. -EAGAIN: STORE_TRY and it might wait. -ESTALE, -EACCES, -EMFILE, -EIO ...: failed.
  * A key that is a directory is absent; a device, FIFO or socket is EIO. EINVAL: a malformed key.

@@ -51,6 +51,7 @@ struct store_ops {
 	void (*write_abort)(struct store_write *write);
 
 	int concurrency; /* [fetches at once] 0: 16 */
+	bool verifies;	 /* see store_verifies */
 };
 
 extern const struct store_ops dir_store_ops;

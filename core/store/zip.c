@@ -217,4 +217,5 @@ const struct store_ops zip_store_ops = {
 	.read = zip_read,
 	.close_value = zip_close_value,
 	.list = zip_list,
+	.verifies = true,
 };
