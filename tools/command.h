@@ -16,7 +16,8 @@ enum exit_code {
 	CODE_USAGE = 2,
 	CODE_NOT_ZARR = 3,
 	CODE_UNSUPPORTED = 4,
-	CODE_IO = 5, /* the store failed, or its metadata or data are damaged */
+	CODE_IO = 5,	  /* the store failed, or its metadata or data are damaged */
+	CODE_CORRUPT = 6, /* zarrfs check has found damage */
 	CODE_INTERRUPTED = 130,
 };
 
@@ -38,7 +39,8 @@ struct command {
 	int (*run)(int argc, char **argv); /* without the names in front; an exit code. NULL: not built in */
 };
 
-extern const struct command cat_command, info_command, ls_command, mount_command, pack_command, umount_command;
+extern const struct command cat_command, check_command, info_command, ls_command, mount_command, pack_command,
+	umount_command;
 
 /*
  * Reads the command line of a subcommand into `values`; its arguments are argv[0 .. *ret_n). False: it ends here with

@@ -21,8 +21,9 @@
 
 static const char wipe[] = "\r\033[K";
 
-/* Read by the signal handler. */
+/* Read by the signal handlers. */
 static volatile sig_atomic_t bar_stands;
+static volatile sig_atomic_t interrupted;
 
 static void put(const char *text, size_t size)
 {
@@ -39,7 +40,13 @@ static bool is_capable_terminal(void)
 
 void progress_begin(struct progress *progress, const char *what, uint64_t total)
 {
-	progress->is_shown = is_capable_terminal() && !isatty(STDOUT_FILENO);
+	progress_begin_with_lines(progress, what, total);
+	progress->is_shown &= !isatty(STDOUT_FILENO);
+}
+
+void progress_begin_with_lines(struct progress *progress, const char *what, uint64_t total)
+{
+	progress->is_shown = is_capable_terminal();
 	progress->what = what;
 	progress->total = total;
 	progress->begun_ns = progress->drawn_ns = monotonic_ns();
@@ -73,11 +80,16 @@ void progress_update(struct progress *progress, uint64_t done)
 	put(line, MIN((size_t)n, sizeof(line) - 1));
 }
 
-void progress_end(struct progress *progress)
+void progress_hide(struct progress *progress)
 {
 	if (bar_stands)
 		put(wipe, sizeof(wipe) - 1);
 	bar_stands = 0;
+}
+
+void progress_end(struct progress *progress)
+{
+	progress_hide(progress);
 	progress->is_shown = false;
 }
 
@@ -95,4 +107,26 @@ void progress_catch_signals(void)
 	sigaction(SIGTERM, &action, NULL);
 	/* Whoever started us may have it ignored. */
 	signal(SIGPIPE, SIG_DFL);
+}
+
+static void note_interrupt(int signal_number)
+{
+	if (interrupted)
+		end_interrupted(signal_number);
+	interrupted = 1;
+}
+
+void progress_note_signals(void)
+{
+	static const int numbers[] = {SIGINT, SIGTERM};
+	struct sigaction action = {.sa_handler = note_interrupt, .sa_flags = SA_RESTART}, old;
+	for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
+		if (sigaction(numbers[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+			sigaction(numbers[i], &action, NULL);
+	signal(SIGPIPE, SIG_DFL);
+}
+
+bool progress_is_interrupted(void)
+{
+	return interrupted;
 }

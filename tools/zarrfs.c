@@ -22,7 +22,7 @@ const struct command umount_command = {.name = "umount", .summary = "Unmounts wh
 #endif
 
 static const struct command *const commands[] = {
-	&mount_command, &umount_command, &ls_command, &info_command, &cat_command, &pack_command,
+	&mount_command, &umount_command, &ls_command, &info_command, &cat_command, &check_command, &pack_command,
 };
 
 static void print_usage(FILE *file)

@@ -5,7 +5,7 @@ import os
 import numpy as np
 import pytest
 
-SUBCOMMANDS = ["mount", "umount", "ls", "info", "cat", "pack"]
+SUBCOMMANDS = ["mount", "umount", "ls", "info", "cat", "check", "pack"]
 
 
 @pytest.mark.parametrize("store, array", [("plain", "shard_i2"), ("weather", "temp"), ("weather", "deep/level"), ("holes", "sharded"), ("alone", "alone")])
