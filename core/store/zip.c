@@ -111,14 +111,16 @@ static int zip_open_value(struct store *store, const char *key, enum store_how h
 {
 	struct zip_store *zip = zip_of(store);
 	const struct zip_directory *directory = &zip->directory;
-	size_t i = zip_directory_find(directory, key);
-	const struct zip_member *member = i < directory->n ? &directory->members[i] : NULL;
-	if (!member || strcmp(zip_member_key(directory, member), key) != 0) {
-		int rc = check_present(zip);
+	struct key_table keys = zip_directory_keys(directory);
+	size_t i;
+	int rc;
+	if (!key_table_get(&keys, key, &i)) {
+		rc = check_present(zip);
 		return rc ? rc : err_set(ENOENT, "%s: no such key", key);
 	}
+	const struct zip_member *member = &directory->members[i];
 	uint64_t data;
-	int rc = zip_member_locate(&zip->file, member, key, how, &data);
+	rc = zip_member_locate(&zip->file, member, key, how, &data);
 	if (rc)
 		return rc;
 	struct zip_value *zv = malloc(sizeof(*zv));
@@ -177,36 +179,13 @@ static void zip_close_value(struct value *value)
 	free(container_of(value, struct zip_value, value));
 }
 
-/* From one child to the next by search: what is below a child may be many. */
 static int zip_list(struct store *store, const char *prefix, int (*emit)(void *arg, const char *name, bool is_prefix),
 					void *arg)
 {
 	struct zip_store *zip = zip_of(store);
-	const struct zip_directory *directory = &zip->directory;
-	autostr(start);
-	str_appendf(&start, "%s%s", prefix, prefix[0] ? "/" : "");
-	size_t skip = start.size;
-	bool found = prefix[0] == '\0';
+	struct key_table keys = zip_directory_keys(&zip->directory);
 	int rc = check_present(zip);
-	for (size_t i = zip_directory_find(directory, start.text); !rc && i < directory->n;) {
-		const char *key = zip_member_key(directory, &directory->members[i]), *name = key + skip;
-		if (start.failed)
-			return err_set(ENOMEM, "%s: no memory", prefix);
-		if (strncmp(key, start.text, skip) != 0)
-			break;
-		size_t size = strcspn(name, "/");
-		bool is_prefix = name[size] == '/';
-		found = true;
-		start.size = skip;
-		str_append_bytes(&start, name, size);
-		if (size)
-			rc = emit(arg, start.text + skip, is_prefix);
-		str_append_bytes(&start, "0", 1); /* the character after the slash */
-		i = is_prefix ? zip_directory_find(directory, start.text) : i + 1;
-	}
-	if (rc)
-		return rc;
-	return found ? 0 : err_set(ENOENT, "%s: no such prefix", prefix);
+	return rc ? rc : key_table_list(&keys, prefix, emit, arg);
 }
 
 const struct store_ops zip_store_ops = {

@@ -314,15 +314,13 @@ const char *zip_member_key(const struct zip_directory *directory, const struct z
 	return directory->names + member->name + directory->root;
 }
 
-size_t zip_directory_find(const struct zip_directory *directory, const char *key)
+static const char *key_at(const void *table, size_t i)
 {
-	size_t low = 0, high = directory->n;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (strcmp(zip_member_key(directory, &directory->members[middle]), key) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	const struct zip_directory *directory = table;
+	return zip_member_key(directory, &directory->members[i]);
+}
+
+struct key_table zip_directory_keys(const struct zip_directory *directory)
+{
+	return (struct key_table){.table = directory, .n = directory->n, .key = key_at};
 }

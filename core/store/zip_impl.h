@@ -15,6 +15,7 @@
 #define ZARRFS_ZIP_IMPL_H
 
 #include "base/str.h"
+#include "store/key_table.h"
 #include "store/local.h"
 #include "store/store_impl.h"
 
@@ -81,8 +82,8 @@ void zip_directory_finish(struct zip_directory *directory);
 /* A member's key: its name without the top folder. */
 const char *zip_member_key(const struct zip_directory *directory, const struct zip_member *member);
 
-/* The first member, by key, that does not come before `key`; directory->n when all do. */
-size_t zip_directory_find(const struct zip_directory *directory, const char *key);
+/* The members' keys, by their place in the table. */
+struct key_table zip_directory_keys(const struct zip_directory *directory);
 
 /* ---------------------------------------------------------------- zip_name.c */
 
