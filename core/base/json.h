@@ -28,6 +28,25 @@ enum json_type { JSON_NULL, JSON_BOOL, JSON_NUMBER, JSON_STRING, JSON_ARRAY, JSO
  */
 int json_parse(const char *text, size_t size, uint64_t max_bytes, bool *ret_duplicates, struct json **ret_root);
 
+/* A piece of a text. */
+struct json_span {
+	size_t offset, size;
+};
+
+/*
+ * Checks a document as json_parse does, but for its size and number of values, and gives the members of its root object one after
+ * the other, duplicates too, without a tree: all that it takes is the text. Both are as they are written, the name without its quotes
+ * (json_unescape). A failure of emit is passed on. EIO also when the root is no object; EFBIG.
+ */
+int json_each_member(const char *text, size_t size,
+					 int (*emit)(void *arg, struct json_span name, struct json_span value), void *arg);
+
+/*
+ * The bytes that the inside of a checked string means; as many as it has at most, and `to` may be the text itself. Lone surrogates
+ * become U+FFFD. Returns how many.
+ */
+size_t json_unescape(const char *text, size_t size, char *to);
+
 /* The library behind it: "cJSON 1.7.15". */
 const char *json_library(void);
 

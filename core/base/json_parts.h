@@ -1,7 +1,8 @@
 /*
- * json_parts.h: what json.c, json_scan.c and json_number.c share; nobody else includes it.
+ * json_parts.h: what json.c and json_*.c share; nobody else includes it.
  *
- * json_scan.c checks a document and rewrites it for cJSON, json.c keeps the tree, json_number.c gives numbers.
+ * json_scan.c checks a document and rewrites it for cJSON, json.c keeps the tree, json_number.c gives numbers, json_string.c reads
+ * strings where there is no tree.
  */
 #ifndef ZARRFS_JSON_PARTS_H
 #define ZARRFS_JSON_PARTS_H
@@ -20,10 +21,6 @@
 #define JSON_MARK_SELF '1'	 /* \u0001 */
 #define JSON_MARK_NUMBER 'n' /* first in a string: the rest is a number's spelling */
 
-struct json_span {
-	size_t offset, size;
-};
-
 struct json_scan {
 	char *text; /* the document for cJSON */
 	size_t size;
@@ -34,6 +31,9 @@ struct json_scan {
 /* Checks the whole document and rewrites it; the caller finishes *ret_scan. EIO, EFBIG, ENOMEM as json_parse. */
 int json_scan(const char *text, size_t size, struct json_scan *ret_scan);
 void json_scan_finish(struct json_scan *scan);
+
+/* The value of four hexadecimal digits, -1 when they are not. */
+int json_hex4(const char *p, const char *end);
 
 /* -EIO with "what: not a string but an array", or "what: missing" when `json` is NULL. `wanted` is "a string". */
 int json_wrong_type(const struct json *json, const char *what, const char *wanted);

@@ -18,11 +18,11 @@
 
 struct scanner {
 	const char *start, *p, *end;
-	char *out; /* has room: see json_scan */
+	char *out; /* has room: see json_scan; NULL: nothing is written */
 	int depth;
 	size_t values_left;
-	struct json_scan *scan;
-	size_t member_capacity;
+	int (*member)(void *arg, struct json_span name, struct json_span value); /* of the root object */
+	void *arg;
 };
 
 static int scan_value(struct scanner *s);
@@ -35,17 +35,18 @@ static inline char peek(const struct scanner *s)
 	return s->p < s->end ? *s->p : '\0';
 }
 
-static inline void copy(struct scanner *s, size_t n)
-{
-	memcpy(s->out, s->p, n);
-	s->out += n;
-	s->p += n;
-}
-
 static inline void put(struct scanner *s, const char *text, size_t n)
 {
+	if (!s->out)
+		return;
 	memcpy(s->out, text, n);
 	s->out += n;
+}
+
+static inline void copy(struct scanner *s, size_t n)
+{
+	put(s, s->p, n);
+	s->p += n;
 }
 
 static inline void skip_space(struct scanner *s)
@@ -76,33 +77,15 @@ static int scan_fail(const struct scanner *s, const char *problem)
 
 /* ------------------------------------------------ strings ------------------------------------------------ */
 
-/* The value of four hexadecimal digits, -1 when they are not. */
-static int hex4(const char *p, const char *end)
-{
-	int value = 0;
-	if (end - p < 4)
-		return -1;
-	for (int i = 0; i < 4; i++) {
-		char lower = (char)(p[i] | 0x20);
-		if (is_digit(p[i]))
-			value = value * 16 + (p[i] - '0');
-		else if (lower >= 'a' && lower <= 'f')
-			value = value * 16 + (lower - 'a' + 10);
-		else
-			return -1;
-	}
-	return value;
-}
-
 /* An escape of the form \uXXXX, at the backslash. */
 static int scan_unicode(struct scanner *s, bool name)
 {
 	static const char nul[] = {JSON_MARK, JSON_MARK_NUL}, self[] = {JSON_MARK, JSON_MARK_SELF};
-	int unit = hex4(s->p + 2, s->end);
+	int unit = json_hex4(s->p + 2, s->end);
 	if (unit < 0)
 		return scan_fail(s, "\\u needs four hexadecimal digits");
 	if (unit >= 0xd800 && unit < 0xdc00 && s->end - s->p >= 12 && s->p[6] == '\\' && s->p[7] == 'u') {
-		int low = hex4(s->p + 8, s->end);
+		int low = json_hex4(s->p + 8, s->end);
 		if (low >= 0xdc00 && low < 0xe000) {
 			copy(s, 12);
 			return 0;
@@ -270,19 +253,9 @@ static int scan_array(struct scanner *s)
 	}
 }
 
-static int record_member(struct scanner *s, const char *start)
+static struct json_span span_of(const struct scanner *s, const char *from, const char *to)
 {
-	struct json_scan *scan = s->scan;
-	if (scan->member_count == s->member_capacity) {
-		size_t capacity = MAX(s->member_capacity * 2, (size_t)16);
-		struct json_span *members = realloc(scan->members, capacity * sizeof(*members));
-		if (!members)
-			return err_set(ENOMEM, "out of memory");
-		scan->members = members;
-		s->member_capacity = capacity;
-	}
-	scan->members[scan->member_count++] = (struct json_span){(size_t)(start - s->start), (size_t)(s->p - start)};
-	return 0;
+	return (struct json_span){(size_t)(from - s->start), (size_t)(to - from)};
 }
 
 /* "name": value */
@@ -291,19 +264,19 @@ static int scan_member(struct scanner *s)
 	skip_space(s);
 	if (peek(s) != '"')
 		return scan_fail(s, "a member's name is expected");
+	const char *name = s->p + 1;
 	int rc = scan_string(s, true);
 	if (rc < 0)
 		return rc;
+	struct json_span name_span = span_of(s, name, s->p - 1);
 	skip_space(s);
 	if (peek(s) != ':')
 		return scan_fail(s, "':' is expected");
 	copy(s, 1);
 	skip_space(s);
-	const char *start = s->p;
+	const char *value = s->p;
 	rc = scan_value(s);
-	if (rc == 0 && s->depth == 1)
-		rc = record_member(s, start);
-	return rc;
+	return rc == 0 && s->depth == 1 ? s->member(s->arg, name_span, span_of(s, value, s->p)) : rc;
 }
 
 static int scan_object(struct scanner *s)
@@ -353,10 +326,12 @@ static int scan_value(struct scanner *s)
 	return rc;
 }
 
+static const char byte_order_mark[] = "\xef\xbb\xbf";
+
 static int scan_document(struct scanner *s)
 {
-	if (has_word(s->p, s->end, "\xef\xbb\xbf"))
-		s->p += 3;
+	if (has_word(s->p, s->end, byte_order_mark))
+		s->p += strlen(byte_order_mark);
 	int rc = scan_value(s);
 	if (rc < 0)
 		return rc;
@@ -365,33 +340,55 @@ static int scan_document(struct scanner *s)
 	return s->p == s->end ? 0 : scan_fail(s, "something stands behind the value");
 }
 
+struct collector {
+	struct json_scan scan;
+	size_t capacity;
+};
+
+static int collect_value(void *arg, struct json_span name, struct json_span value)
+{
+	struct collector *collector = arg;
+	struct json_scan *scan = &collector->scan;
+	if (scan->member_count == collector->capacity) {
+		size_t capacity = MAX(collector->capacity * 2, (size_t)16);
+		struct json_span *members = realloc(scan->members, capacity * sizeof(*members));
+		if (!members)
+			return err_set(ENOMEM, "out of memory");
+		scan->members = members;
+		collector->capacity = capacity;
+	}
+	scan->members[scan->member_count++] = value;
+	return 0;
+}
+
 int json_scan(const char *text, size_t size, struct json_scan *ret_scan)
 {
-	struct json_scan scan = {0};
+	struct collector collector = {0};
 	/*
 	 * Only numbers grow, by 4 bytes each, and two numbers have a character between them: at most 4 * (size + 1) / 2
 	 * bytes more. The pages that are not written cost nothing.
 	 */
 	if (size > SIZE_MAX / 4)
 		return err_set(EFBIG, "document of %zu bytes", size);
-	scan.text = malloc(3 * size + 8);
-	if (!scan.text)
+	collector.scan.text = malloc(3 * size + 8);
+	if (!collector.scan.text)
 		return err_set(ENOMEM, "out of memory");
 	struct scanner s = {
 		.start = text,
 		.p = text,
 		.end = text + size,
-		.out = scan.text,
+		.out = collector.scan.text,
 		.values_left = max_values(size),
-		.scan = &scan,
+		.member = collect_value,
+		.arg = &collector,
 	};
 	int rc = scan_document(&s);
 	if (rc < 0) {
-		json_scan_finish(&scan);
+		json_scan_finish(&collector.scan);
 		return rc;
 	}
-	scan.size = (size_t)(s.out - scan.text);
-	*ret_scan = scan;
+	collector.scan.size = (size_t)(s.out - collector.scan.text);
+	*ret_scan = collector.scan;
 	return 0;
 }
 
@@ -400,4 +397,15 @@ void json_scan_finish(struct json_scan *scan)
 	free(scan->text);
 	free(scan->members);
 	*scan = (struct json_scan){0};
+}
+
+int json_each_member(const char *text, size_t size,
+					 int (*emit)(void *arg, struct json_span name, struct json_span value), void *arg)
+{
+	struct scanner s = {
+		.start = text, .p = text, .end = text + size, .values_left = SIZE_MAX, .member = emit, .arg = arg};
+	if (has_word(s.p, s.end, byte_order_mark))
+		s.p += strlen(byte_order_mark);
+	skip_space(&s);
+	return peek(&s) == '{' ? scan_document(&s) : scan_fail(&s, "not an object");
 }

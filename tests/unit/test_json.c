@@ -570,6 +570,120 @@ START_TEST(a_long_list_of_short_numbers_has_room)
 }
 END_TEST
 
+/* ------------------------------------------------ without a tree ------------------------------------------------ */
+
+static int append_member(void *arg, struct json_span name, struct json_span value)
+{
+	struct str *str = arg;
+	str_appendf(str, "%zu+%zu %zu+%zu,", name.offset, name.size, value.offset, value.size);
+	return 0;
+}
+
+static const struct {
+	const char *text;
+	int rc;
+	const char *members; /* or what the message says */
+} flat[] = {
+	{"{}", 0, ""},
+	{" { } \n", 0, ""},
+	{"{\"a\":1}", 0, "2+1 5+1,"},
+	{"\xef\xbb\xbf{\"a\" : [1, {\"b\":2}] , \"a\":\"x\"}", 0, "5+1 10+12,26+1 29+3,"},
+	{"{\"\\u0041\\\"\":{\"b\":{}}}", 0, "2+8 12+8,"},
+	{"[1]", -EIO, "line 1, column 1: not an object"},
+	{"\"a\"", -EIO, "not an object"},
+	{"", -EIO, "not an object"},
+	{"{\"a\":1", -EIO, "column 7: the document ends early"},
+	{"{\"a\":1}x", -EIO, "something stands behind"},
+	{"{\"a\":\"\\x\"}", -EIO, "unknown escape"},
+};
+
+START_TEST(members_can_be_had_without_a_tree)
+{
+	autostr(str);
+	size_t size = strlen(flat[_i].text);
+	autofree char *exact = malloc(size + !size);
+	memcpy(exact, flat[_i].text, size);
+	int rc = json_each_member(exact, size, append_member, &str);
+	ck_assert_int_eq(rc, flat[_i].rc);
+	if (rc)
+		ck_assert_msg(strstr(err_message(), flat[_i].members) != NULL, "%s", err_message());
+	else
+		ck_assert_str_eq(str.text, flat[_i].members);
+}
+END_TEST
+
+static int refuse_second(void *arg, struct json_span name, struct json_span value)
+{
+	return ++*(int *)arg == 2 ? -ENOTSUP : 0;
+}
+
+START_TEST(a_member_that_is_refused_ends_the_walk)
+{
+	const char *text = "{\"a\":1,\"b\":2,\"c\":3}";
+	int calls = 0;
+	ck_assert_int_eq(json_each_member(text, strlen(text), refuse_second, &calls), -ENOTSUP);
+	ck_assert_int_eq(calls, 2);
+}
+END_TEST
+
+START_TEST(a_walk_has_a_limit_of_depth_and_none_of_values)
+{
+	enum { VALUES = LIMIT_JSON_VALUES + 10 };
+	autostr(str);
+	autostr(members);
+	str_append(&str, "{\"a\":[0");
+	for (int i = 0; i < VALUES; i++)
+		str_append(&str, ",0");
+	str_append(&str, "]}");
+	ck_assert_int_eq(json_each_member(str.text, str.size, append_member, &members), 0);
+	str.size = 0;
+	str_append(&str, "{\"a\":");
+	for (int i = 0; i < LIMIT_JSON_DEPTH; i++)
+		str_append(&str, "[");
+	ck_assert_int_eq(json_each_member(str.text, str.size, append_member, &members), -EFBIG);
+}
+END_TEST
+
+static const struct {
+	const char *written, *meant;
+} strings[] = {
+	{"", ""},
+	{"plain", "plain"},
+	{"\\\"\\\\\\/\\b\\f\\n\\r\\t", "\"\\/\b\f\n\r\t"},
+	{"a\\u0041b", "aAb"},
+	{"\\u00e9\\u20AC\\ud83d\\ude00", "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80"},
+	{"\\ud83d", "\xef\xbf\xbd"},
+	{"\\ud83dx", "\xef\xbf\xbdx"},
+	{"\\ud83d\\u0041", "\xef\xbf\xbd"
+					   "A"},
+	{"\\ude00\\ud83d", "\xef\xbf\xbd\xef\xbf\xbd"},
+	{"{\\\"zarr_format\\\":2}", "{\"zarr_format\":2}"},
+};
+
+START_TEST(escapes_are_undone_in_place_as_a_tree_has_them)
+{
+	const char *written = strings[_i].written, *text;
+	size_t size = strlen(written), meant = strlen(strings[_i].meant), tree_size;
+	autofree char *exact = malloc(size + 1);
+	memcpy(exact, written, size);
+	ck_assert_uint_eq(json_unescape(exact, size, exact), meant);
+	ck_assert_mem_eq(exact, strings[_i].meant, meant);
+	autostr(document);
+	str_appendf(&document, "\"%s\"", written);
+	autojson root = parse(document.text);
+	ck_assert_int_eq(json_string(root, "", &text, &tree_size), 0);
+	ck_assert(tree_size == meant && memcmp(text, strings[_i].meant, meant) == 0);
+}
+END_TEST
+
+START_TEST(an_escaped_nul_is_a_byte)
+{
+	char text[] = "a\\u0000b";
+	ck_assert_uint_eq(json_unescape(text, strlen(text), text), 3);
+	ck_assert_mem_eq(text, "a\0b", 3);
+}
+END_TEST
+
 static Suite *json_suite(void)
 {
 	Suite *suite = suite_create("json");
@@ -589,6 +703,11 @@ static Suite *json_suite(void)
 	tcase_add_test(members, large_objects_are_searched_for_duplicates_quickly);
 	tcase_add_test(members, a_slice_is_the_value_in_the_original_text);
 	tcase_add_test(members, a_part_of_a_tree_can_be_printed);
+	tcase_add_loop_test(members, members_can_be_had_without_a_tree, 0, ARRAY_LEN(flat));
+	tcase_add_test(members, a_member_that_is_refused_ends_the_walk);
+	tcase_add_test(members, a_walk_has_a_limit_of_depth_and_none_of_values);
+	tcase_add_loop_test(values, escapes_are_undone_in_place_as_a_tree_has_them, 0, ARRAY_LEN(strings));
+	tcase_add_test(values, an_escaped_nul_is_a_byte);
 	tcase_add_loop_test(values, an_integer_is_exact_or_refused, 0, ARRAY_LEN(integers));
 	tcase_add_loop_test(values, a_double_is_the_nearest, 0, ARRAY_LEN(doubles));
 	tcase_add_test(values, nan_and_negative_zero_are_doubles);
