@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <string.h>
 #include <sys/uio.h>
 #include <sys/vfs.h>
@@ -109,4 +110,49 @@ int local_check_unchanged(int fd, const struct value_info *opened, bool has_link
 	if (has_links && st.st_nlink == 0)
 		return err_set(ESTALE, "%s: replaced or removed while it was open", name);
 	return 0;
+}
+
+int local_file_open(const char *path, const char *what, struct local_file *ret_file)
+{
+	struct stat st;
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (fd < 0)
+		return err_set(errno, "%s", strerror(errno));
+	int rc = fstat(fd, &st) < 0 ? err_set(errno, "%s", strerror(errno)) : 0;
+	if (!rc && !S_ISREG(st.st_mode))
+		rc = err_set(EIO, "not a regular file");
+	if (rc) {
+		close(fd);
+		return rc;
+	}
+	ret_file->what = what;
+	ret_file->fd = fd;
+	ret_file->info = local_info(&st);
+	ret_file->has_links = st.st_nlink > 0;
+	atomic_init(&ret_file->tries, local_tries_of(fd));
+	return 0;
+}
+
+int local_file_read(struct local_file *file, uint64_t offset, void *dst, size_t size, enum store_how how,
+					const char *name)
+{
+	for (size_t done = 0; done < size;) {
+		size_t got = 0;
+		uint8_t *to = (uint8_t *)dst + done;
+		int rc = how == STORE_TRY ? local_try_read(file->fd, &file->tries, offset + done, to, size - done, &got)
+								  : local_read(file->fd, offset + done, to, size - done, &got);
+		if (rc == -EAGAIN && how == STORE_TRY)
+			return rc;
+		if (rc)
+			return local_failed(-rc, name);
+		if (got == 0)
+			return err_set(ESTALE, "%s: %s ended at byte %" PRIu64, name, file->what, offset + done);
+		done += got;
+	}
+	return local_file_check(file);
+}
+
+int local_file_check(const struct local_file *file)
+{
+	return local_check_unchanged(file->fd, &file->info, file->has_links, file->what);
 }

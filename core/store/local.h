@@ -1,6 +1,6 @@
 /*
  * local.h: what stores on local files have in common: reads that wait and reads that only try, and a file's version. For
- * dir.c and zip.c. Any thread.
+ * dir.c, zip.c and reference.c. Any thread.
  */
 #ifndef ZARRFS_LOCAL_H
 #define ZARRFS_LOCAL_H
@@ -45,5 +45,28 @@ struct value_info local_info(const struct stat *st);
  * then; a file that loses its last name was replaced or removed.
  */
 int local_check_unchanged(int fd, const struct value_info *opened, bool has_links, const char *name);
+
+/* ---------------------------------------------------------------- a store that is one file */
+
+struct local_file {
+	const char *what; /* "the zip file" */
+	int fd;
+	struct value_info info; /* as it was opened: what has changed since is no longer this store */
+	bool has_links;
+	atomic_int tries; /* enum local_tries */
+};
+
+/* Opens a regular file, to be closed by its descriptor. EIO: it is none; else what the path says. */
+int local_file_open(const char *path, const char *what, struct local_file *ret_file);
+
+/*
+ * Reads all of [offset, offset + size), which lies in the file; -EAGAIN with STORE_TRY when not all of it is there. -ESTALE when
+ * the file is no longer the one that was opened. `name` is for messages.
+ */
+int local_file_read(struct local_file *file, uint64_t offset, void *dst, size_t size, enum store_how how,
+					const char *name);
+
+/* local_check_unchanged for the whole. */
+int local_file_check(const struct local_file *file);
 
 #endif

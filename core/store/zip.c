@@ -6,7 +6,6 @@
  * checks its CRC-32; so it is all or nothing, also when it only tries.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +18,7 @@
 
 struct zip_store {
 	struct store store;
-	struct zip_file file;
+	struct local_file file;
 	struct zip_directory directory;
 };
 
@@ -35,49 +34,12 @@ static struct zip_store *zip_of(struct store *store)
 	return container_of(store, struct zip_store, store);
 }
 
-int zip_file_read(struct zip_file *file, uint64_t offset, void *dst, size_t size, enum store_how how, const char *name)
-{
-	for (size_t done = 0; done < size;) {
-		size_t got = 0;
-		uint8_t *to = (uint8_t *)dst + done;
-		int rc = how == STORE_TRY ? local_try_read(file->fd, &file->tries, offset + done, to, size - done, &got)
-								  : local_read(file->fd, offset + done, to, size - done, &got);
-		if (rc == -EAGAIN && how == STORE_TRY)
-			return rc;
-		if (rc)
-			return local_failed(-rc, name);
-		if (got == 0)
-			return err_set(ESTALE, "%s: the zip file ended at byte %" PRIu64, name, offset + done);
-		done += got;
-	}
-	return local_check_unchanged(file->fd, &file->info, file->has_links, "the zip file");
-}
-
-static int open_file(const char *path, struct zip_file *file)
-{
-	struct stat st;
-	file->fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	if (file->fd < 0)
-		return err_set(errno, "%s", strerror(errno));
-	int rc = fstat(file->fd, &st) < 0 ? err_set(errno, "%s", strerror(errno)) : 0;
-	if (!rc && !S_ISREG(st.st_mode))
-		rc = err_set(EIO, "not a regular file");
-	if (rc) {
-		close(file->fd);
-		return rc;
-	}
-	file->info = local_info(&st);
-	file->has_links = st.st_nlink > 0;
-	atomic_init(&file->tries, local_tries_of(file->fd));
-	return 0;
-}
-
 static int zip_open(const char *path, struct store **ret_store)
 {
 	struct zip_store *zip = calloc(1, sizeof(*zip));
 	if (!zip)
 		return err_set(ENOMEM, "no memory for a store");
-	int rc = open_file(path, &zip->file);
+	int rc = local_file_open(path, "the zip file", &zip->file);
 	if (rc) {
 		free(zip);
 		return rc;
@@ -104,7 +66,7 @@ static void zip_close(struct store *store)
 /* Absence is proved by the directory, while the file is still the one that it is of. */
 static int check_present(struct zip_store *zip)
 {
-	return local_check_unchanged(zip->file.fd, &zip->file.info, zip->file.has_links, "the zip file");
+	return local_file_check(&zip->file);
 }
 
 static int zip_open_value(struct store *store, const char *key, enum store_how how, struct value **ret_value)
@@ -143,7 +105,7 @@ static int zip_open_value(struct store *store, const char *key, enum store_how h
 }
 
 /* A part of a compressed member; who needs more than one reads it whole instead. */
-static int read_part(struct zip_file *file, const struct zip_value *zv, uint64_t offset, void *dst, size_t size,
+static int read_part(struct local_file *file, const struct zip_value *zv, uint64_t offset, void *dst, size_t size,
 					 enum store_how how)
 {
 	if (zv->member->size > LIMIT_CHUNK_BYTES)
@@ -161,12 +123,12 @@ static int read_part(struct zip_file *file, const struct zip_value *zv, uint64_t
 static int zip_read(struct value *value, uint64_t offset, void *dst, size_t size, enum store_how how, size_t *ret_size)
 {
 	struct zip_value *zv = container_of(value, struct zip_value, value);
-	struct zip_file *file = &zip_of(value->store)->file;
+	struct local_file *file = &zip_of(value->store)->file;
 	int rc;
 	if (size == zv->member->size)
 		rc = zip_member_read(file, zv->member, zv->data, zv->key, how, dst);
 	else if (value->info.ranges_cheap)
-		rc = zip_file_read(file, zv->data + offset, dst, size, how, zv->key);
+		rc = local_file_read(file, zv->data + offset, dst, size, how, zv->key);
 	else
 		rc = read_part(file, zv, offset, dst, size, how);
 	if (rc == 0)

@@ -25,7 +25,7 @@
 #define MADE_BY_DARWIN 19
 
 struct reader {
-	struct zip_file *file;
+	struct local_file *file;
 	uint64_t at, end; /* what is left of the directory, in the file */
 	uint8_t *window;
 	uint64_t window_at;
@@ -49,7 +49,7 @@ static int look_at(struct reader *reader, size_t size, const uint8_t **ret_bytes
 	if (skip > reader->window_size || size > reader->window_size - skip) {
 		reader->window_size = 0;
 		size_t n = (size_t)MIN(left, (uint64_t)WINDOW_BYTES);
-		int rc = zip_file_read(reader->file, reader->at, reader->window, n, STORE_WAIT, "the central directory");
+		int rc = local_file_read(reader->file, reader->at, reader->window, n, STORE_WAIT, "the central directory");
 		if (rc)
 			return rc;
 		reader->window_at = reader->at;
@@ -277,7 +277,7 @@ static int read_records(struct reader *reader, const char *url, const struct zip
 	return 0;
 }
 
-int zip_directory_read(struct zip_file *file, const char *url, struct zip_directory *ret_directory)
+int zip_directory_read(struct local_file *file, const char *url, struct zip_directory *ret_directory)
 {
 	struct zip_end end;
 	int rc = zip_find_end(file, &end);

@@ -50,7 +50,7 @@ bool zip_file_has_end(int fd, uint64_t size)
 }
 
 /* The zip64 end record: where the locator says, with what is before the zip or without, or right before the locator. */
-static int find_end64(struct zip_file *file, uint64_t locator_at, const uint8_t *locator, uint64_t *ret_at,
+static int find_end64(struct local_file *file, uint64_t locator_at, const uint8_t *locator, uint64_t *ret_at,
 					  uint8_t *ret_end64)
 {
 	uint64_t places[] = {load_le64(locator + 8), locator_at - MIN(locator_at, (uint64_t)END64_BYTES)};
@@ -58,7 +58,7 @@ static int find_end64(struct zip_file *file, uint64_t locator_at, const uint8_t 
 		uint64_t after, rest;
 		if (!checked_add(places[i], END64_BYTES, &after) || after > locator_at)
 			continue;
-		int rc = zip_file_read(file, places[i], ret_end64, END64_BYTES, STORE_WAIT, "the end record");
+		int rc = local_file_read(file, places[i], ret_end64, END64_BYTES, STORE_WAIT, "the end record");
 		if (rc)
 			return rc;
 		/* its size counts from after these 12 bytes, up to the locator */
@@ -78,7 +78,7 @@ struct claims {
 	bool is_short;
 };
 
-static int read_claims(struct zip_file *file, const uint8_t *end, uint64_t end_at, struct claims *claims)
+static int read_claims(struct local_file *file, const uint8_t *end, uint64_t end_at, struct claims *claims)
 {
 	*claims = (struct claims){load_le16(end + 4),
 							  load_le16(end + 6),
@@ -95,7 +95,7 @@ static int read_claims(struct zip_file *file, const uint8_t *end, uint64_t end_a
 	uint64_t at;
 	if (end_at < LOCATOR_BYTES)
 		return 0;
-	int rc = zip_file_read(file, end_at - LOCATOR_BYTES, locator, LOCATOR_BYTES, STORE_WAIT, "the end record");
+	int rc = local_file_read(file, end_at - LOCATOR_BYTES, locator, LOCATOR_BYTES, STORE_WAIT, "the end record");
 	if (rc || load_le32(locator) != LOCATOR_SIGNATURE)
 		return rc;
 	rc = find_end64(file, end_at - LOCATOR_BYTES, locator, &at, end64);
@@ -115,13 +115,13 @@ static int read_claims(struct zip_file *file, const uint8_t *end, uint64_t end_a
 }
 
 /* Whether a central directory begins there; an empty one does anywhere. */
-static int begins_directory(struct zip_file *file, uint64_t at, uint64_t size, bool *ret_begins)
+static int begins_directory(struct local_file *file, uint64_t at, uint64_t size, bool *ret_begins)
 {
 	uint8_t signature[4];
 	*ret_begins = size == 0;
 	if (size < sizeof(signature))
 		return 0;
-	int rc = zip_file_read(file, at, signature, sizeof(signature), STORE_WAIT, "the central directory");
+	int rc = local_file_read(file, at, signature, sizeof(signature), STORE_WAIT, "the central directory");
 	if (!rc)
 		*ret_begins = load_le32(signature) == CENTRAL_SIGNATURE;
 	return rc;
@@ -131,7 +131,7 @@ static int begins_directory(struct zip_file *file, uint64_t at, uint64_t size, b
  * The directory ends where the end records begin; what is before the zip (a program that extracts itself) is the difference
  * to where it is said to be. Or something is between the directory and its end, and the offset is right.
  */
-static int place_directory(struct zip_file *file, const struct claims *claims, struct zip_end *ret_end)
+static int place_directory(struct local_file *file, const struct claims *claims, struct zip_end *ret_end)
 {
 	bool begins = false;
 	uint64_t start, end;
@@ -153,7 +153,7 @@ static int place_directory(struct zip_file *file, const struct claims *claims, s
 	return 0;
 }
 
-int zip_find_end(struct zip_file *file, struct zip_end *ret_end)
+int zip_find_end(struct local_file *file, struct zip_end *ret_end)
 {
 	uint64_t size = file->info.size;
 	size_t n = (size_t)MIN(size, (uint64_t)TAIL_BYTES);
@@ -161,7 +161,7 @@ int zip_find_end(struct zip_file *file, struct zip_end *ret_end)
 	if (!tail)
 		return err_set(ENOMEM, "no memory for a zip file");
 	int rc = n < END_BYTES ? err_set(EIO, "no zip file: no end record closes it")
-						   : zip_file_read(file, size - n, tail, n, STORE_WAIT, "the end record");
+						   : local_file_read(file, size - n, tail, n, STORE_WAIT, "the end record");
 	if (rc)
 		return rc;
 	struct err_text first;

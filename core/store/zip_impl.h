@@ -19,20 +19,6 @@
 #include "store/local.h"
 #include "store/store_impl.h"
 
-/* The opened file. */
-struct zip_file {
-	int fd;
-	struct value_info info; /* as it was opened: what has changed since is no longer this store */
-	bool has_links;
-	atomic_int tries; /* enum local_tries */
-};
-
-/*
- * Reads all of [offset, offset + size), which lies in the file; -EAGAIN with STORE_TRY when not all of it is there. -ESTALE when
- * the file is no longer the one that was opened. `name` is for messages.
- */
-int zip_file_read(struct zip_file *file, uint64_t offset, void *dst, size_t size, enum store_how how, const char *name);
-
 /* ---------------------------------------------------------------- zip_end.c */
 
 struct zip_end {
@@ -46,7 +32,7 @@ struct zip_end {
 bool zip_file_has_end(int fd, uint64_t size);
 
 /* EIO: no zip, or a damaged one. ENOTSUP: one of several volumes. */
-int zip_find_end(struct zip_file *file, struct zip_end *ret_end);
+int zip_find_end(struct local_file *file, struct zip_end *ret_end);
 
 /* ---------------------------------------------------------------- zip_directory.c */
 
@@ -76,7 +62,7 @@ struct zip_directory {
 };
 
 /* Reads the directory. `url` is for the log. EIO: damaged; EFBIG: over LIMIT_ZIP_DIRECTORY_BYTES; ENOTSUP; ENOMEM. */
-int zip_directory_read(struct zip_file *file, const char *url, struct zip_directory *ret_directory);
+int zip_directory_read(struct local_file *file, const char *url, struct zip_directory *ret_directory);
 void zip_directory_finish(struct zip_directory *directory);
 
 /* A member's key: its name without the top folder. */
@@ -102,11 +88,11 @@ void zip_name_append(struct str *str, const uint8_t *raw, size_t size, unsigned 
 /* ---------------------------------------------------------------- zip_member.c */
 
 /* Checks what can be known of a member without its data, and finds these. EIO, ENOTSUP, ESTALE, EAGAIN. */
-int zip_member_locate(struct zip_file *file, const struct zip_member *member, const char *name, enum store_how how,
+int zip_member_locate(struct local_file *file, const struct zip_member *member, const char *name, enum store_how how,
 					  uint64_t *ret_data);
 
 /* Reads the whole value into dst (member->size bytes) and checks its CRC-32. */
-int zip_member_read(struct zip_file *file, const struct zip_member *member, uint64_t data, const char *name,
+int zip_member_read(struct local_file *file, const struct zip_member *member, uint64_t data, const char *name,
 					enum store_how how, void *dst);
 
 #endif

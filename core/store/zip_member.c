@@ -94,7 +94,7 @@ static bool header_agrees(const struct zip_member *member, const uint8_t *local)
 											 agrees(local + 18, member->stored) && agrees(local + 22, member->size));
 }
 
-int zip_member_locate(struct zip_file *file, const struct zip_member *member, const char *name, enum store_how how,
+int zip_member_locate(struct local_file *file, const struct zip_member *member, const char *name, enum store_how how,
 					  uint64_t *ret_data)
 {
 	int rc = check_method(member, name);
@@ -109,7 +109,7 @@ int zip_member_locate(struct zip_file *file, const struct zip_member *member, co
 	autofree uint8_t *local = malloc(size);
 	if (!local)
 		return err_set(ENOMEM, "%s: no memory for a local header", name);
-	rc = zip_file_read(file, member->header, local, size, how, name);
+	rc = local_file_read(file, member->header, local, size, how, name);
 	if (rc)
 		return rc;
 	if (load_le32(local) != LOCAL_SIGNATURE)
@@ -141,7 +141,7 @@ static int decompress(unsigned method, const void *src, size_t stored, void *dst
 	return decoded ? 0 : err_set(EIO, "%s: its compressed data in the zip file are damaged", name);
 }
 
-static int read_compressed(struct zip_file *file, const struct zip_member *member, uint64_t data, const char *name,
+static int read_compressed(struct local_file *file, const struct zip_member *member, uint64_t data, const char *name,
 						   enum store_how how, void *dst)
 {
 	if (how == STORE_TRY && member->size > TRY_BYTES)
@@ -149,16 +149,16 @@ static int read_compressed(struct zip_file *file, const struct zip_member *membe
 	autobuf stored = NULL;
 	int rc = buf_new((size_t)member->stored, &stored);
 	if (!rc)
-		rc = zip_file_read(file, data, stored->data, stored->size, how, name);
+		rc = local_file_read(file, data, stored->data, stored->size, how, name);
 	if (!rc)
 		rc = decompress(member->method, stored->data, stored->size, dst, (size_t)member->size, name);
 	return rc;
 }
 
-int zip_member_read(struct zip_file *file, const struct zip_member *member, uint64_t data, const char *name,
+int zip_member_read(struct local_file *file, const struct zip_member *member, uint64_t data, const char *name,
 					enum store_how how, void *dst)
 {
-	int rc = member->method == ZIP_STORED ? zip_file_read(file, data, dst, (size_t)member->size, how, name)
+	int rc = member->method == ZIP_STORED ? local_file_read(file, data, dst, (size_t)member->size, how, name)
 										  : read_compressed(file, member, data, name, how, dst);
 	if (rc)
 		return rc;
