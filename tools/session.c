@@ -16,7 +16,7 @@
 /* Where a local path begins in a url; NULL for the url of another scheme. */
 static char *local_path(char *url)
 {
-	static const char *const schemes[] = {"file://", "zip://"};
+	static const char *const schemes[] = {"file://", "zip://", "reference://"};
 	for (size_t i = 0; i < ARRAY_LEN(schemes); i++)
 		if (strncmp(url, schemes[i], strlen(schemes[i])) == 0)
 			return url + strlen(schemes[i]);

@@ -26,4 +26,8 @@
 /* The central directory of a zip file; as a table it takes about as much. */
 #define LIMIT_ZIP_DIRECTORY_BYTES (UINT64_C(1) << 30)
 
+/* A kerchunk reference file; in memory it takes itself and 12 bytes a key. */
+#define LIMIT_REFERENCE_BYTES (UINT64_C(1) << 30)
+#define LIMIT_REFERENCE_MADE (1u << 20) /* keys that its `gen` makes */
+
 #endif

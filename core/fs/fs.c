@@ -73,8 +73,9 @@ static int open_parts(struct fs *fs, const struct fs_options *options)
 	}
 	if (!rc)
 		rc = deadlines_new(options->timeout_ns, &fs->deadlines);
+	struct store_options store_options = {.reference_root = options->reference_root};
 	if (!rc && !fs->env.store)
-		rc = store_open(options->url, &fs->env.store);
+		rc = store_open_with(options->url, &store_options, &fs->env.store);
 	if (rc)
 		return rc;
 	fs->env.max_chunk = options->max_chunk ? options->max_chunk : LIMIT_CHUNK_BYTES;

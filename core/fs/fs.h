@@ -18,12 +18,13 @@ struct fs_file;
 
 struct fs_options {
 	const char *url;
-	uint64_t cache_bytes; /* 0: a quarter of the memory that the process may use, at most 1 GiB */
-	int decode_threads;	  /* 0: the CPUs that the process may use; FS_INLINE: none, and none that fetch */
-	uint64_t timeout_ns;  /* 0: for ever */
-	uint64_t max_chunk;	  /* 0: LIMIT_CHUNK_BYTES */
-	const char *views;	  /* comma-separated suffixes to list; NULL: npy,raw,json */
-	struct store *store;  /* [an opened store in place of url; the fs closes it] */
+	uint64_t cache_bytes;		/* 0: a quarter of the memory that the process may use, at most 1 GiB */
+	int decode_threads;			/* 0: the CPUs that the process may use; FS_INLINE: none, and none that fetch */
+	uint64_t timeout_ns;		/* 0: for ever */
+	uint64_t max_chunk;			/* 0: LIMIT_CHUNK_BYTES */
+	const char *views;			/* comma-separated suffixes to list; NULL: npy,raw,json */
+	const char *reference_root; /* [targets of a reference file may lie beneath it, too] */
+	struct store *store;		/* [an opened store in place of url; the fs closes it] */
 };
 
 /* What stat(2) shows. */

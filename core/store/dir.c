@@ -99,7 +99,7 @@ static int probe_openat2(int root)
 	return 0;
 }
 
-static int dir_open(const char *path, struct store **ret_store)
+static int dir_open(const char *path, const struct store_options *options, struct store **ret_store)
 {
 	int root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (root < 0)

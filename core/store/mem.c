@@ -119,7 +119,7 @@ static void wait_for(struct mem_store *mem, int delay_ms)
 		;
 }
 
-static int mem_open(const char *rest, struct store **ret_store)
+static int mem_open(const char *rest, const struct store_options *options, struct store **ret_store)
 {
 	return err_set(ENOTSUP, "mem: a store in memory is made by tests, not opened");
 }

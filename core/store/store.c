@@ -19,7 +19,7 @@
 #include "base/limits.h"
 #include "base/stats.h"
 #include "base/str.h"
-#include "store/store_impl.h"
+#include "store/reference_impl.h"
 #include "store/zip_impl.h"
 
 #define DEFAULT_CONCURRENCY 16
@@ -33,7 +33,7 @@ static const struct scheme {
 	{"file", NULL, &dir_store_ops},
 	{"mem", NULL, &mem_store_ops},
 	{"zip", ".zip", &zip_store_ops},
-	{"reference", ".json", NULL},
+	{"reference", ".json", &reference_store_ops},
 	{"http", NULL, NULL},
 	{"https", NULL, NULL},
 	{"s3", NULL, NULL},
@@ -61,17 +61,23 @@ static bool ends_with(const char *text, size_t size, const char *suffix)
 	return size >= n && memcmp(text + size - n, suffix, n) == 0;
 }
 
-static bool is_zip(const char *path, uint64_t size)
+/* The store that a regular file's content is of, whatever its name: NULL when that does not tell. */
+static const struct store_ops *ops_by_content(const char *path, uint64_t size)
 {
 	int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	bool is = fd >= 0 && zip_file_has_end(fd, size);
-	if (fd >= 0)
-		close(fd);
-	return is;
+	if (fd < 0)
+		return NULL;
+	const struct store_ops *ops = NULL;
+	if (zip_file_has_end(fd, size))
+		ops = &zip_store_ops;
+	else if (reference_file_begins(fd))
+		ops = &reference_store_ops;
+	close(fd);
+	return ops;
 }
 
 /*
- * The store that a local path means: a directory, unless it is a regular file: a zip by how it ends, whatever its name is, or what
+ * The store that a local path means: a directory, unless it is a regular file: a zip by how it ends, references by how it begins, or what
  * its suffix in the table says.
  */
 static const struct scheme *scheme_of_path(const char *path)
@@ -79,10 +85,9 @@ static const struct scheme *scheme_of_path(const char *path)
 	struct stat st;
 	if (stat(path, &st) < 0 || !S_ISREG(st.st_mode))
 		return &schemes[0];
-	bool zip = is_zip(path, (uint64_t)st.st_size);
+	const struct store_ops *ops = ops_by_content(path, (uint64_t)st.st_size);
 	for (size_t i = 0; i < ARRAY_LEN(schemes); i++)
-		if (zip ? schemes[i].ops == &zip_store_ops
-				: schemes[i].suffix && ends_with(path, strlen(path), schemes[i].suffix))
+		if (ops ? schemes[i].ops == ops : schemes[i].suffix && ends_with(path, strlen(path), schemes[i].suffix))
 			return &schemes[i];
 	return &schemes[0];
 }
@@ -152,6 +157,11 @@ int store_init(struct store *store, const struct store_ops *ops, const char *url
 
 int store_open(const char *url, struct store **ret_store)
 {
+	return store_open_with(url, NULL, ret_store);
+}
+
+int store_open_with(const char *url, const struct store_options *options, struct store **ret_store)
+{
 	const struct scheme *scheme = NULL;
 	const char *rest = NULL;
 	int rc = find_scheme(url, &scheme, &rest);
@@ -160,7 +170,7 @@ int store_open(const char *url, struct store **ret_store)
 	if (!scheme->ops)
 		return err_set(ENOTSUP, "%s: this kind of store is known, not built in", scheme->name);
 	struct store *store;
-	rc = scheme->ops->open(rest, &store);
+	rc = scheme->ops->open(rest, options, &store);
 	if (rc)
 		return rc;
 	rc = store_init(store, scheme->ops, url);

@@ -48,6 +48,13 @@ struct store_listing {
  * of the path; ENOTSUP for a scheme that is unknown or known and not built in.
  */
 int store_open(const char *url, struct store **ret_store);
+
+/* What the user allows beyond what the url says. */
+struct store_options {
+	const char *reference_root; /* [targets of a reference file may lie beneath it, too] */
+};
+int store_open_with(const char *url, const struct store_options *options, struct store **ret_store);
+
 void store_close(struct store *store);
 
 /* The place as the user gave it, for messages; and its last name without ".zarr", ".zip", ".json" (a root array's name). */

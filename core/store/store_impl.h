@@ -30,8 +30,8 @@ struct store_write {
 struct store_ops {
 	const char *scheme; /* "file", "mem", "zip" */
 
-	/* `rest` is the url without scheme; *ret_store: ops, url and base_name are set by store.c afterwards. */
-	int (*open)(const char *rest, struct store **ret_store);
+	/* `rest` is the url without scheme; options may be NULL. *ret_store: ops, url and base_name are set by store.c afterwards. */
+	int (*open)(const char *rest, const struct store_options *options, struct store **ret_store);
 	void (*close)(struct store *store);
 
 	/* Keys are checked. Fill in value->info; store and refs are set by store.c. */
@@ -56,6 +56,7 @@ struct store_ops {
 
 extern const struct store_ops dir_store_ops;
 extern const struct store_ops mem_store_ops;
+extern const struct store_ops reference_store_ops;
 extern const struct store_ops zip_store_ops;
 
 /* Whether `size` bytes are a well-formed key, one that stays in the store. For stores whose keys are a stranger's. */

@@ -34,7 +34,7 @@ static struct zip_store *zip_of(struct store *store)
 	return container_of(store, struct zip_store, store);
 }
 
-static int zip_open(const char *path, struct store **ret_store)
+static int zip_open(const char *path, const struct store_options *options, struct store **ret_store)
 {
 	struct zip_store *zip = calloc(1, sizeof(*zip));
 	if (!zip)
