@@ -38,6 +38,8 @@ static const struct option_row rows[] = {
 	{OPTION_COUNT, 0, "threads", "N", "threads that decode (the CPUs that the process may use)",
 	 MEMBER(fs.decode_threads), 1},
 	{OPTION_SIZE, 0, "max-chunk", "SIZE", "arrays of larger chunks are refused (1G)", MEMBER(fs.max_chunk), 1},
+	{OPTION_TEXT, 0, "reference-root", "DIR", "targets of a reference file may lie in this folder, too",
+	 MEMBER(fs.reference_root), 0},
 	{0},
 };
 

@@ -18,6 +18,7 @@
 
 struct ls_values {
 	bool is_long, is_recursive, is_json;
+	struct fs_options fs;
 };
 
 static const struct option_row rows[] = {
@@ -25,6 +26,8 @@ static const struct option_row rows[] = {
 	 offsetof(struct ls_values, is_long), 0},
 	{OPTION_FLAG, 'R', "recursive", NULL, "the groups inside, too", offsetof(struct ls_values, is_recursive), 0},
 	{OPTION_FLAG, 0, "json", NULL, "a JSON document with all of it", offsetof(struct ls_values, is_json), 0},
+	{OPTION_TEXT, 0, "reference-root", "DIR", "targets of a reference file may lie in this folder, too",
+	 offsetof(struct ls_values, fs.reference_root), 0},
 	{0},
 };
 
@@ -229,7 +232,7 @@ static int run_ls(int argc, char **argv)
 	progress_catch_signals();
 	log_set_level(LOG_LEVEL_ERROR);
 	struct session session;
-	int rc = session_open(argv[0], &(struct fs_options){0}, &session);
+	int rc = session_open(argv[0], &values.fs, &session);
 	if (rc)
 		return command_fail(rc);
 	code = list_session(&session, &values);

@@ -41,6 +41,8 @@ static const struct option_row rows[] = {
 	{OPTION_TIME, 0, "timeout", "TIME", "a read that takes longer fails; 0: it waits for ever (30s)",
 	 MEMBER(fs.timeout_ns), 0},
 	{OPTION_SIZE, 0, "max-chunk", "SIZE", "arrays of larger chunks are refused (1G)", MEMBER(fs.max_chunk), 1},
+	{OPTION_TEXT, 0, "reference-root", "DIR", "targets of a reference file may lie in this folder, too",
+	 MEMBER(fs.reference_root), 0},
 	{OPTION_TEXT, 0, "views", "SUFFIX,...", "files that are listed for an array (npy,raw,json)", MEMBER(fs.views), 0},
 	{OPTION_FLAG, 0, "allow-other", NULL, "other users may read, too", MEMBER(allow_other), 0},
 	{OPTION_ID, 0, "uid", "N", "owner of the files (who mounts)", MEMBER(uid), 0},

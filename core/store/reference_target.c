@@ -93,8 +93,8 @@ int reference_folders_open(const char *path, const char *root, struct reference_
 	int rc = own ? folder_open(own, &folders.own) : err_set(ENOMEM, "no memory for a store");
 	if (!rc && root) {
 		rc = folder_open(root, &folders.allowed);
-		if (rc)
-			err_prefix(rc, "--reference-root");
+		if (rc) /* no word about the store */
+			rc = err_set(rc == -ENOMEM ? ENOMEM : EINVAL, "--reference-root: %s", (char *)strdupa(err_message()));
 	}
 	if (rc)
 		reference_folders_close(&folders);

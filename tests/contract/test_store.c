@@ -14,9 +14,11 @@
 #include "../lib/zips.h"
 
 #include "base/base.h"
+#include "base/base64.h"
 #include "base/err.h"
 #include "base/limits.h"
 #include "base/stats.h"
+#include "base/str.h"
 #include "store/mem.h"
 #include "store/store.h"
 #include "store/store_impl.h"
@@ -26,9 +28,8 @@ struct row {
 	const char *name;
 	const char *(*where)(void);
 	int (*open)(const char *path, struct store **ret_store);
-	bool always_tries; /* STORE_TRY never answers -EAGAIN */
-	const struct zip_entry
-		*zips; /* [it is a zip whose members are written so: read-only, each write is another file] */
+	bool always_tries;			 /* STORE_TRY never answers -EAGAIN */
+	const struct writer *writer; /* [it is one file, read-only: each write is another one] */
 };
 
 static int open_mem(const char *path, struct store **ret_store)
@@ -48,10 +49,26 @@ static int open_mem_unlisted(const char *path, struct store **ret_store)
 	return mem_store_new("unlisted", false, ret_store);
 }
 
-static int open_zip(const char *path, struct store **ret_store);
+/* How all values become one file. */
+struct writer {
+	void (*replace)(const struct writer *writer);
+	const char *file;
+	const struct zip_entry *members; /* of a zip */
+	bool is_inline;					 /* of references */
+};
 
-static const struct zip_entry stored = {.method = 0}, deflated = {.method = 8, .zip64 = true, .local_extra = 40},
-							  zstd = {.method = 93, .flags = 1 << 3};
+static void replace_zip(const struct writer *writer);
+static void replace_references(const struct writer *writer);
+static int open_file(const char *path, struct store **ret_store);
+
+static const struct zip_entry stored_members = {.method = 0},
+							  deflated_members = {.method = 8, .zip64 = true, .local_extra = 40},
+							  zstd_members = {.method = 93, .flags = 1 << 3};
+static const struct writer stored = {replace_zip, "store.zip", &stored_members, false},
+						   deflated = {replace_zip, "store.zip", &deflated_members, false},
+						   zstd = {replace_zip, "store.zip", &zstd_members, false},
+						   targets = {replace_references, "store.json", NULL, false},
+						   texts = {replace_references, "store.json", NULL, true};
 
 static const struct row rows[] = {
 	{"directory on disk", scratch_disk, store_open, false, NULL},
@@ -59,93 +76,140 @@ static const struct row rows[] = {
 	{"memory", NULL, open_mem, true, NULL},
 	{"memory, three bytes at a time", NULL, open_mem_in_pieces, true, NULL},
 	{"memory that cannot list", NULL, open_mem_unlisted, true, NULL},
-	{"zip, stored, on disk", scratch_disk, open_zip, false, &stored},
-	{"zip, stored, on tmpfs", scratch_tmpfs, open_zip, false, &stored},
-	{"zip, deflated", scratch_disk, open_zip, false, &deflated},
-	{"zip, zstd", scratch_disk, open_zip, false, &zstd},
+	{"zip, stored, on disk", scratch_disk, open_file, false, &stored},
+	{"zip, stored, on tmpfs", scratch_tmpfs, open_file, false, &stored},
+	{"zip, deflated", scratch_disk, open_file, false, &deflated},
+	{"zip, zstd", scratch_disk, open_file, false, &zstd},
+	{"references, to a file on disk", scratch_disk, open_file, false, &targets},
+	{"references, to a file on tmpfs", scratch_tmpfs, open_file, false, &targets},
+	{"references, to texts", scratch_disk, open_file, false, &texts},
 };
 
 static char path[PATH_MAX];
 static struct store *_Atomic store;
 
-/* ---------------------------------------------------------------- zips: what was written so far, and earlier openings */
+/* ---------------------------------------------------------------- one file: what was written so far, and earlier openings */
 
-#define ZIP_KEYS_MOST 64
+#define KEYS_MOST 64
 #define RETIRED_MOST 256
 
 static struct {
 	struct {
-		char name[PATH_MAX];
+		char key[PATH_MAX];
 		uint8_t *bytes;
 		size_t size;
-	} members[ZIP_KEYS_MOST];
+	} values[KEYS_MOST];
 	size_t n;
 	struct store *retired[RETIRED_MOST]; /* their values may be open */
 	size_t n_retired;
-} zips;
+} kept;
+static int current;
 
-/* Another file with all members, in a top folder: one that stands alone on top is the store. */
-static void replace_zip(const struct zip_entry *how)
+/* In a top folder: one that stands alone on top is the store. */
+static void replace_zip(const struct writer *writer)
 {
+	const struct zip_entry *how = writer->members;
 	struct zip_maker maker;
 	zip_maker_begin(&maker, how->method == 8 ? 1000 : 0, false);
-	for (size_t i = 0; i < zips.n; i++) {
+	for (size_t i = 0; i < kept.n; i++) {
+		char name[PATH_MAX];
+		snprintf(name, sizeof(name), "top/%s", kept.values[i].key);
 		struct zip_entry entry = *how;
-		entry.name = zips.members[i].name;
-		entry.bytes = zips.members[i].bytes;
-		entry.size = zips.members[i].size;
+		entry.name = name;
+		entry.bytes = kept.values[i].bytes;
+		entry.size = kept.values[i].size;
 		entry.flags |= 1 << 11;
 		zip_maker_add(&maker, &entry);
 	}
 	zip_maker_end(&maker, how->zip64, "comment", how->zip64 ? 7 : 0);
-	zip_maker_replace(&maker, scratch_path(path, "store.zip"));
+	zip_maker_replace(&maker, scratch_path(path, writer->file));
 	zip_maker_finish(&maker);
 }
 
-static int open_zip(const char *path, struct store **ret_store)
+static void replace_file(const char *name, const struct str *bytes)
 {
-	if (zips.n == 0)
-		replace_zip(&stored);
-	return store_open(scratch_path(path, "store.zip"), ret_store);
+	char next[PATH_MAX];
+	strcpy(next, scratch_path(path, "next"));
+	FILE *file = fopen(next, "w");
+	ck_assert(file && fwrite(bytes->text, 1, bytes->size, file) == bytes->size && fclose(file) == 0);
+	ck_assert_int_eq(rename(next, scratch_path(path, name)), 0);
 }
 
-static int write_to_zip(const struct zip_entry *how, const char *key, const void *bytes, size_t size)
+static void append_name(struct str *json, const char *key)
 {
-	char name[PATH_MAX];
+	str_append(json, "\"");
+	for (const char *p = key; *p; p++)
+		if (*p == '"' || *p == '\\' || (unsigned char)*p < 0x20)
+			str_appendf(json, "\\u%04x", *p);
+		else
+			str_append_bytes(json, p, 1);
+	str_append(json, "\"");
+}
+
+static void replace_references(const struct writer *writer)
+{
+	autostr(json);
+	autostr(target);
+	str_append(&json, "{\"version\":1,\"templates\":{\"u\":\"all.bin\"},\"refs\":{");
+	for (size_t i = 0; i < kept.n; i++) {
+		str_append(&json, i ? "," : "");
+		append_name(&json, kept.values[i].key);
+		if (writer->is_inline) {
+			str_append(&json, ":\"base64:");
+			base64_print(&json, kept.values[i].bytes, kept.values[i].size);
+			str_append(&json, "\"");
+		} else {
+			str_appendf(&json, ":[\"{{u}}\",%zu,%zu]", target.size, kept.values[i].size);
+			str_append_bytes(&target, kept.values[i].bytes, kept.values[i].size);
+			str_append(&target, "between");
+		}
+	}
+	str_append(&json, "}}");
+	replace_file("all.bin", &target);
+	replace_file(writer->file, &json);
+}
+
+static int open_file(const char *path, struct store **ret_store)
+{
+	const struct writer *writer = rows[current].writer;
+	if (kept.n == 0)
+		writer->replace(writer);
+	return store_open(scratch_path(path, writer->file), ret_store);
+}
+
+static int write_to_file(const char *key, const void *bytes, size_t size)
+{
 	struct store *opened;
 	size_t i = 0;
-	snprintf(name, sizeof(name), "top/%s", key);
-	while (i < zips.n && strcmp(zips.members[i].name, name) != 0)
+	while (i < kept.n && strcmp(kept.values[i].key, key) != 0)
 		i++;
-	ck_assert_uint_lt(i, ZIP_KEYS_MOST);
-	zips.n = MAX(zips.n, i + 1);
-	strcpy(zips.members[i].name, name);
-	free(zips.members[i].bytes);
-	zips.members[i].bytes = malloc(size + 1);
-	memcpy(zips.members[i].bytes, bytes, size);
-	zips.members[i].size = size;
-	replace_zip(how);
-	int rc = open_zip(path, &opened);
+	ck_assert_uint_lt(i, KEYS_MOST);
+	kept.n = MAX(kept.n, i + 1);
+	strcpy(kept.values[i].key, key);
+	free(kept.values[i].bytes);
+	kept.values[i].bytes = malloc(size + 1);
+	memcpy(kept.values[i].bytes, bytes, size);
+	kept.values[i].size = size;
+	rows[current].writer->replace(rows[current].writer);
+	int rc = open_file(path, &opened);
 	if (rc)
 		return rc;
-	ck_assert_uint_lt(zips.n_retired, RETIRED_MOST);
-	zips.retired[zips.n_retired++] = store;
+	ck_assert_uint_lt(kept.n_retired, RETIRED_MOST);
+	kept.retired[kept.n_retired++] = store;
 	store = opened;
 	return 0;
 }
 
-static void forget_zips(void)
+static void forget_kept(void)
 {
-	for (size_t i = 0; i < zips.n_retired; i++)
-		store_close(zips.retired[i]);
-	for (size_t i = 0; i < zips.n; i++)
-		free(zips.members[i].bytes);
-	memset(&zips, 0, sizeof(zips));
+	for (size_t i = 0; i < kept.n_retired; i++)
+		store_close(kept.retired[i]);
+	for (size_t i = 0; i < kept.n; i++)
+		free(kept.values[i].bytes);
+	memset(&kept, 0, sizeof(kept));
 }
 
 /* ---------------------------------------------------------------- any row */
-
-static int current;
 
 static void begin(int row)
 {
@@ -161,7 +225,7 @@ static void begin(int row)
 static void end(int row)
 {
 	store_close(store);
-	forget_zips();
+	forget_kept();
 	if (rows[row].where)
 		scratch_remove(path);
 }
@@ -170,8 +234,8 @@ static int write_value(const char *key, const void *bytes, size_t size)
 {
 	struct store_write *write;
 	int rc = store_write_begin(store, key, &write);
-	if (rc == -EROFS && rows[current].zips)
-		return write_to_zip(rows[current].zips, key, bytes, size);
+	if (rc == -EROFS && rows[current].writer)
+		return write_to_file(key, bytes, size);
 	if (rc)
 		return rc;
 	rc = store_write_append(write, bytes, size);
@@ -186,7 +250,7 @@ static int write_value(const char *key, const void *bytes, size_t size)
 static bool is_read_only(void)
 {
 	struct store_write *write = NULL;
-	if (!rows[current].zips)
+	if (!rows[current].writer)
 		return false;
 	ck_assert_int_eq(store_write_begin(store, "v", &write), -EROFS);
 	ck_assert_ptr_null(write);
@@ -266,10 +330,14 @@ START_TEST(the_longest_name_and_a_strange_one_are_keys)
 	memset(longest, 'n', sizeof(longest) - 1);
 	longest[sizeof(longest) - 1] = '\0';
 	const char *const good[] = {longest, "...", "..a", "a\nb", "\xff\xfe", "c/0/1", "c.0.1", ".zarray", "a b/\\", "-"};
+	/* The keys of references are JSON, and so UTF-8. */
+	bool is_text = rows[_i].writer && !rows[_i].writer->members;
 	for (size_t i = 0; i < ARRAY_LEN(good); i++)
-		put(good[i], good[i]);
+		if (!is_text || good[i][0] != '\xff')
+			put(good[i], good[i]);
 	for (size_t i = 0; i < ARRAY_LEN(good); i++)
-		ck_assert_str_eq(get(good[i]), good[i]);
+		if (!is_text || good[i][0] != '\xff')
+			ck_assert_str_eq(get(good[i]), good[i]);
 	end(_i);
 }
 END_TEST
@@ -654,7 +722,7 @@ static void *read_many(void *arg)
 static void *replace_many(void *arg)
 {
 	static uint8_t bytes[VALUE_SIZE];
-	for (int i = 0; !stop && (i < RETIRED_MOST / 2 || !rows[current].zips); i++) {
+	for (int i = 0; !stop && (i < RETIRED_MOST / 2 || !rows[current].writer); i++) {
 		char key[16];
 		snprintf(key, sizeof(key), "p/%d", i % KEYS);
 		memset(bytes, i, sizeof(bytes));
@@ -850,7 +918,13 @@ static const struct {
 	{"zip://%s/no.zip", -ENOENT, "No such file"},
 	{"%s/z/d", 0, NULL}, /* a zip by what is in it */
 	{"%s/z/d.json", 0, NULL},
-	{"%s/f.json", -ENOTSUP, "reference: this kind of store is known, not built in"},
+	{"%s/f.json", -EIO, "not an object"},
+	{"%s/r/d", 0, NULL}, /* references by what is in it */
+	{"%s/r/d.zip", 0, NULL},
+	{"REFERENCE://%s/r/d", 0, NULL},
+	{"reference://%s/f.txt", -EIO, "not an object"},
+	{"reference://%s/d.zarr", -EIO, "not a regular file"},
+	{"%s/r/zarr.json", -ENOENT, "not a Zarr store (a JSON file without"},
 	{"%s/d.zip", 0, NULL},
 	{"http://h/a.zarr", -ENOTSUP, "http: this kind of store is known, not built in"},
 	{"https://h/a.zarr", -ENOTSUP, "https: this kind of store is known, not built in"},
@@ -877,6 +951,9 @@ START_TEST(a_url_names_its_store_or_says_why_not)
 		zip_maker_write(&maker, scratch_path(path, named[i]));
 		zip_maker_finish(&maker);
 	}
+	ck_assert_int_eq(mkdir(scratch_path(path, "r"), 0777), 0);
+	ck_assert(scratch_write(path, "r/d", "{\"refs\":{}}") && scratch_write(path, "r/d.zip", " \n{\".zgroup\":\"\"}") &&
+			  scratch_write(path, "r/zarr.json", "{\"zarr_format\":3}"));
 	const char *mark = strstr(urls[_i].url, "%s");
 	char url[2 * PATH_MAX];
 	if (mark)
