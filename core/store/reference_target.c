@@ -20,9 +20,11 @@ static void append_path(struct str *absolute, const char *path)
 	for (const char *p = path + strspn(path, "/"); *p; p += strspn(p, "/")) {
 		size_t n = strcspn(p, "/");
 		if (n == 2 && memcmp(p, "..", 2) == 0) {
-			const char *slash = strrchr(absolute->text, '/');
-			absolute->size = slash ? (size_t)(slash - absolute->text) : 0;
-			str_append(absolute, "");
+			char *slash = strrchr(absolute->text, '/');
+			if (slash) {
+				*slash = '\0';
+				absolute->size = (size_t)(slash - absolute->text);
+			}
 		} else if (n != 1 || p[0] != '.') {
 			str_append(absolute, "/");
 			str_append_bytes(absolute, p, n);
