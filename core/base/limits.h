@@ -29,5 +29,6 @@
 /* A kerchunk reference file; in memory it takes itself and 12 bytes a key. */
 #define LIMIT_REFERENCE_BYTES (UINT64_C(1) << 30)
 #define LIMIT_REFERENCE_MADE (1u << 20) /* keys that its `gen` makes */
+#define LIMIT_REFERENCE_MADE_BYTES ((size_t)64 << 20)
 
 #endif

@@ -122,8 +122,8 @@ static int take_made(void *arg, const struct str *key, const struct str *value)
 	struct str *made = &reader->made;
 	if (!is_key(reader, key->text, key->size))
 		return 0;
-	if (made->size + key->size + 1 + value->size > LIMIT_REFERENCE_BYTES - reader->table->text_size)
-		return err_set(EFBIG, "gen: more than %zu bytes of references", (size_t)LIMIT_REFERENCE_BYTES);
+	if (made->size + key->size + 1 + value->size > LIMIT_REFERENCE_MADE_BYTES)
+		return err_set(EFBIG, "more than %zu bytes of keys", LIMIT_REFERENCE_MADE_BYTES);
 	size_t at = reader->table->text_size + made->size;
 	str_append_bytes(made, key->text, key->size + 1);
 	str_append_bytes(made, value->text, value->size);

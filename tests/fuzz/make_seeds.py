@@ -384,9 +384,35 @@ def zip_seeds():
     yield "raw", b"\1" + b"PK\5\6" + bytes(18)
 
 
+def reference_seeds():
+    def seed(name, refs, **more):
+        return name, json.dumps({"version": 1, **more, "refs": refs}).encode()
+
+    def gen(**more):
+        return {"key": "g/{{i}}", "url": "{{t}}", "dimensions": {"i": {"stop": 3}}, **more}
+
+    few = {".zgroup": "{\"zarr_format\":2}", "a/.zattrs": {"x": [1, None]}, "a/0": ["t"], "a/1": ["d/t", 2, 5],
+           "b": "base64:AAECAw==", "b/c": "\u00e9\n"}
+    yield "flat", json.dumps(few).encode()
+    yield "nan", b'{"a/.zarray": {"fill_value": NaN}, "a/0": "\\u0000\\ud83d\\ude00\\ud83d"}'
+    yield seed("plain", few)
+    yield seed("targets", {f"k{i}": [url, 1, 4] for i, url in enumerate((
+        "t", "./t", "d/../t", "../own/t", "out", "d/up/secret", "../secret", "/etc/passwd", "file:///t", "s3://b/t", "no", "d", ""))})
+    yield seed("places", {f"k{i}": ["t", *place] for i, place in enumerate((
+        (0, 16), (16, 0), (16, 1), (-1, 2), (1.5, 2), (1e300, 1), (2**64 - 1, 1), (2**63, 2**63), (None, None), ("0", "1"), (1,)))})
+    yield seed("templates", {"a": ["{{t}}", 0, 2], "b": ["{{f(x='d', y=\"t\")}}"], "c": ["{{no}}"], "d": ["{{t + 1}}"], "e": ["{{t"]},
+               templates={"t": "t", "f": "{{x}}/{{y}}", "n": 7})
+    yield seed("gen", {}, templates={"t": "t"}, gen=[gen(), gen(key="h{{i}}{{j}}", offset="{{i}}", length="{{j}}", dimensions={
+        "i": {"start": 5, "stop": 0, "step": -2}, "j": [1, 2]})])
+    yield seed("gen-bad", {}, gen=[gen(offset="{{i*2}}", length="1")])
+    yield "names", b'{"refs":{"../x":"","/a":"","b/":"","a//b":"","":"","\\u002e\\u002e":"","k":"1","\\u006b":"2"}}'
+    yield "cut", b'{"version":1,"refs":{"a":["t",0,1],"b":"x'
+
+
 def main():
     targets = {"codec": codec_seeds(), "layout": layout_seeds(), "meta": meta_seeds(), "npy": npy_seeds(),
-               "pipeline": pipeline_seeds(), "store": store_seeds(), "zip": zip_seeds()}
+               "pipeline": pipeline_seeds(), "store": store_seeds(), "zip": zip_seeds(),
+               "reference": reference_seeds()}
     for folder, seeds in targets.items():
         (HERE / folder).mkdir(parents=True, exist_ok=True)
         for name, data in seeds:

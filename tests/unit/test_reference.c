@@ -401,6 +401,9 @@ END_TEST
 
 #define GEN(members)                                                                                                   \
 	"{\"version\":1,\"templates\":{\"t\":\"sub\",\"f\":\"{{x}}.bin\"},\"refs\":{},\"gen\":[{" members "}]}"
+#define X10 "xxxxxxxxxx"
+#define X100 X10 X10 X10 X10 X10 X10 X10 X10 X10 X10
+#define X1000 X100 X100 X100 X100 X100 X100 X100 X100 X100 X100
 #define KEY_URL "\"key\":\"k{{i}}\",\"url\":\"data.bin\","
 
 static const struct {
@@ -424,6 +427,8 @@ static const struct {
 	 "k9223372036854775806", NULL, NULL},
 	{GEN(KEY_URL "\"dimensions\":{\"i\":{\"stop\":1000000000000}}"), -EFBIG, "gen[0]: more than 1048576 keys", NULL,
 	 NULL},
+	{GEN("\"key\":\"k{{i}}\",\"url\":\"" X1000 "\",\"dimensions\":{\"i\":{\"stop\":100000}}"), -EFBIG,
+	 "gen[0]: more than 67108864 bytes of keys", NULL, NULL},
 	{GEN(KEY_URL "\"dimensions\":{\"i\":{\"stop\":3,\"step\":0}}"), -EIO, "gen[0]: dimensions.i: step: 0", NULL, NULL},
 	{GEN(KEY_URL "\"dimensions\":{\"i\":{\"start\":3}}"), -EIO, "dimensions.i: stop: missing", NULL, NULL},
 	{GEN(KEY_URL "\"dimensions\":{\"i\":[1.5]}"), -EIO, "dimensions.i: a number", NULL, NULL},
