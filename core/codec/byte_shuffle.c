@@ -1,5 +1,6 @@
 /*
  * byte_shuffle.c: the filter `shuffle`: byte k of every element, then byte k + 1 of every element (numcodecs "shuffle").
+ * Where no element size is given, it is numcodecs' default in v2, and in v3 that of the array, as in zarr-python.
  */
 #include <errno.h>
 #include <string.h>
@@ -12,37 +13,41 @@
 
 struct byte_shuffle {
 	struct codec codec;
-	size_t element; /* bytes */
+	size_t given; /* bytes of an element, or 0 */
 };
 
 static int byte_shuffle_open(const struct json *config, bool v2, const struct repr *decoded, struct codec **ret_codec)
 {
-	int64_t element;
-	int rc = codec_option(config, "elementsize", 1, LIMIT_ITEM_SIZE, DEFAULT_ELEMENT_BYTES, &element);
+	const struct json *json = json_get(config, "elementsize");
+	int64_t given;
+	int rc = codec_option(config, "elementsize", 1, LIMIT_ITEM_SIZE, 1, &given);
 	if (rc)
 		return rc;
 	struct byte_shuffle *self = calloc(1, sizeof(*self));
 	if (!self)
 		return err_set(ENOMEM, "no memory for a codec");
-	self->element = (size_t)element;
+	self->given = json && json_type(json) != JSON_NULL ? (size_t)given : 0;
 	*ret_codec = &self->codec;
 	return 0;
 }
 
-static const struct byte_shuffle *byte_shuffle_of(const struct codec *codec)
+static size_t element_bytes(const struct codec *codec)
 {
-	return container_of(codec, const struct byte_shuffle, codec);
+	size_t given = container_of(codec, const struct byte_shuffle, codec)->given;
+	if (given)
+		return given;
+	return codec->item_size ? codec->item_size : DEFAULT_ELEMENT_BYTES;
 }
 
 static bool byte_shuffle_is_noop(const struct codec *codec)
 {
-	return byte_shuffle_of(codec)->element == 1;
+	return element_bytes(codec) == 1;
 }
 
 static int byte_shuffle_decode(const struct codec *codec, const void *src, size_t size, void *dst, size_t room,
 							   size_t *ret_size)
 {
-	size_t element = byte_shuffle_of(codec)->element;
+	size_t element = element_bytes(codec);
 	if (size == 0 || size % element)
 		return err_set(EIO, "%zu bytes are no elements of %zu", size, element);
 	if (size > room)
@@ -54,7 +59,7 @@ static int byte_shuffle_decode(const struct codec *codec, const void *src, size_
 
 static int byte_shuffle_encode(const struct codec *codec, const void *src, size_t size, struct buf **ret_buf)
 {
-	size_t element = byte_shuffle_of(codec)->element, n = size / element;
+	size_t element = element_bytes(codec), n = size / element;
 	const uint8_t *in = src;
 	struct buf *buf;
 	if (size % element)

@@ -151,6 +151,7 @@ int codec_open(const struct codec_spec *spec, bool v2, const struct repr *decode
 		return err_prefix(rc, "%s", spec->where);
 	codec->ops = ops;
 	codec->kind = kind;
+	codec->item_size = v2 ? 0 : decoded->item_size;
 	codec->bytes = bytes;
 	if (kind != CODEC_BYTES_BYTES)
 		codec->decoded = *decoded;

@@ -18,6 +18,7 @@ struct codec {
 	const struct codec_ops *ops;
 	enum codec_kind kind; /* in this chain */
 	struct repr decoded;  /* array codecs: what they are handed when encoding */
+	uint32_t item_size;	  /* in v3: of an element that the chain is handed here, or that became bytes; 0 in v2 */
 	uint64_t bytes;		  /* bytes -> bytes: decoded size at most (exact when the stage before has a fixed size) */
 };
 
