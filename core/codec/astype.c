@@ -10,9 +10,9 @@ static int convert_open(const struct number *plain, const struct number *stored,
 						struct codec **ret_codec)
 {
 	struct filter *filter;
-	if (!number_can_cast(stored, plain))
-		return err_set(ENOTSUP, "complex numbers are not made real");
-	int rc = filter_new(plain, stored, decoded, &filter);
+	int rc = number_check_cast(stored, plain);
+	if (!rc)
+		rc = filter_new(plain, stored, decoded, &filter);
 	if (rc)
 		return rc;
 	*ret_codec = &filter->codec;

@@ -50,6 +50,17 @@ static void sum_integers(uint32_t size, struct filter_state *state, void *values
 	}
 }
 
+/* NaT and anything is NaT. */
+static void sum_times(struct filter_state *state, void *values, size_t n)
+{
+	const uint64_t nat = UINT64_C(1) << 63;
+	uint64_t sum = 0, *at = values;
+	memcpy(&sum, state->sum, sizeof(sum));
+	for (size_t i = 0; i < n; i++)
+		at[i] = sum = sum == nat || at[i] == nat ? nat : sum + at[i];
+	memcpy(state->sum, &sum, sizeof(sum));
+}
+
 /* Each sum is a half again. */
 static void sum_halves(struct filter_state *state, uint16_t *halves, size_t n)
 {
@@ -75,6 +86,8 @@ static void delta_work(const struct filter *filter, struct filter_state *state, 
 		SUM_COMPLEX(float);
 	else if (type->kind == DTYPE_COMPLEX)
 		SUM_COMPLEX(double);
+	else if (number_is_time(type))
+		sum_times(state, values, n);
 	else if (type->kind != DTYPE_FLOAT)
 		sum_integers(type->size, state, values, n);
 	else if (type->size == 2)
@@ -86,6 +99,14 @@ static void delta_work(const struct filter *filter, struct filter_state *state, 
 	number_cast(type, &filter->plain, values, plain, n);
 }
 
+/* Of times, numpy adds up timedelta64, and numcodecs writes no others. */
+static int check_sums(const struct number *plain, const struct number *stored)
+{
+	if (plain->kind == DTYPE_DATETIME || number_is_time(plain) != number_is_time(stored))
+		return err_set(ENOTSUP, "dtype: of times there are only sums of timedelta64");
+	return number_check_cast(stored, plain);
+}
+
 static int delta_open(const struct json *config, bool v2, const struct repr *decoded, struct codec **ret_codec)
 {
 	struct number plain, stored;
@@ -95,12 +116,12 @@ static int delta_open(const struct json *config, bool v2, const struct repr *dec
 		return rc;
 	if (plain.kind == DTYPE_BOOL)
 		return err_set(ENOTSUP, "dtype: there is no difference of bools");
-	if (!number_can_cast(&stored, &plain))
-		return err_set(ENOTSUP, "astype: complex differences of real numbers");
-	rc = filter_new(&plain, &stored, decoded, &filter);
+	rc = check_sums(&plain, &stored);
+	if (!rc)
+		rc = filter_new(&plain, &stored, decoded, &filter);
 	if (rc)
 		return rc;
-	filter->sum = number_promote(&stored, &plain);
+	filter->sum = number_is_time(&plain) ? plain : number_promote(&stored, &plain);
 	filter->work = delta_work;
 	*ret_codec = &filter->codec;
 	return 0;

@@ -35,7 +35,7 @@ static void set_encoded(struct filter *filter, const struct repr *decoded)
 	uint8_t cast[NUMBER_BYTES] __attribute__((aligned(NUMBER_BYTES))) = {0};
 	if (decoded->fill_value)
 		memcpy(fill, decoded->fill_value, filter->plain.size);
-	if (number_can_cast(&filter->plain, &filter->stored))
+	if (number_check_cast(&filter->plain, &filter->stored) == 0)
 		number_cast(&filter->plain, &filter->stored, fill, cast, 1);
 	memcpy(filter->encoded_fill, cast, sizeof(cast));
 	filter->encoded = *decoded;
@@ -57,8 +57,11 @@ int filter_new(const struct number *plain, const struct number *stored, const st
 	filter->stored = *stored;
 	filter->work = filter_cast;
 	if (decoded) {
-		/* elements of an array are in our order already */
-		filter->plain.swap_unit = filter->stored.swap_unit = 1;
+		/*
+		 * Elements of an array are in our order already. But zarr-python views them as the type that is named, also one of the
+		 * other order, before it filters; what it gives to the next codec is in no order but its own.
+		 */
+		filter->stored.swap_unit = 1;
 		set_encoded(filter, decoded);
 	}
 	*ret_filter = filter;

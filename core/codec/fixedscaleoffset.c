@@ -8,7 +8,9 @@
 #include "base/err.h"
 #include "codec/filter.h"
 
-static const struct number wide = {DTYPE_FLOAT, 8, 1}, single = {DTYPE_FLOAT, 4, 1}, half = {DTYPE_FLOAT, 2, 1};
+static const struct number wide = {.kind = DTYPE_FLOAT, .size = 8, .swap_unit = 1},
+						   single = {.kind = DTYPE_FLOAT, .size = 4, .swap_unit = 1},
+						   half = {.kind = DTYPE_FLOAT, .size = 2, .swap_unit = 1};
 
 static void work_wide(const struct filter *filter, struct filter_state *state, const void *stored, void *plain,
 					  size_t n)
@@ -30,13 +32,14 @@ static void work_single(const struct filter *filter, struct filter_state *state,
 	number_cast(&single, &filter->plain, values, plain, n);
 }
 
-/* Both steps round to a half, and so do the operands. */
+/* Both steps round to a half, and so do the operands: at once, since a single on the way could fall between two halves. */
 static void work_half(const struct filter *filter, struct filter_state *state, const void *stored, void *plain,
 					  size_t n)
 {
-	float operands[2] = {(float)filter->scale, (float)filter->offset}, values[NUMBER_BLOCK];
+	const double exact[2] = {filter->scale, filter->offset};
+	float operands[2], values[NUMBER_BLOCK];
 	uint16_t halves[NUMBER_BLOCK];
-	number_to_halves(operands, halves, 2);
+	number_cast(&wide, &half, exact, halves, 2);
 	number_from_halves(halves, operands, 2);
 	number_from_halves(stored, values, n);
 	for (size_t i = 0; i < n; i++)
@@ -72,6 +75,8 @@ static int fixedscaleoffset_open(const struct json *config, bool v2, const struc
 		return rc;
 	if (plain.kind == DTYPE_COMPLEX || stored.kind == DTYPE_COMPLEX)
 		return err_set(ENOTSUP, "dtype: complex numbers are not scaled");
+	if (number_is_time(&plain) || number_is_time(&stored))
+		return err_set(ENOTSUP, "dtype: times are not scaled");
 	rc = filter_new(&plain, &stored, decoded, &filter);
 	if (rc)
 		return rc;

@@ -38,11 +38,24 @@ static bool is_number(const struct dtype *dtype)
 		   dtype->size <= NUMBER_BYTES;
 }
 
+static struct number make_number(enum dtype_kind kind, uint32_t size)
+{
+	return (struct number){.kind = kind, .size = size, .swap_unit = 1};
+}
+
+bool number_is_time(const struct number *number)
+{
+	return number->kind == DTYPE_DATETIME || number->kind == DTYPE_TIMEDELTA;
+}
+
 bool number_of_dtype(const struct dtype *dtype, struct number *ret_number)
 {
 	if (!is_number(dtype))
 		return false;
-	*ret_number = (struct number){dtype->kind, dtype->size, 1};
+	struct number number = make_number(dtype->kind, dtype->size);
+	if (number_is_time(&number))
+		snprintf(number.unit, sizeof(number.unit), "%s", dtype->descr + strlen("<M8"));
+	*ret_number = number;
 	return true;
 }
 
@@ -66,9 +79,10 @@ int number_parse(const struct json *config, const char *member, const struct num
 	rc = dtype_parse_descr(complete(text, buffer, sizeof(buffer)), &dtype, &big);
 	if (rc)
 		return err_prefix(rc, "%s", member);
-	if (!is_number(&dtype))
+	if (!number_of_dtype(&dtype, ret_number))
 		return err_set(ENOTSUP, "%s: \"%s\" is no number", member, dtype.descr);
-	*ret_number = (struct number){dtype.kind, dtype.size, big ? dtype.swap_unit : 1};
+	if (big)
+		ret_number->swap_unit = dtype.swap_unit;
 	return 0;
 }
 
@@ -205,7 +219,7 @@ static bool is_half(const struct number *number)
 
 static void cast_real(const struct number *from, const struct number *to, const void *src, void *dst, size_t n)
 {
-	static const struct number single = {DTYPE_FLOAT, 4, 1};
+	const struct number single = make_number(DTYPE_FLOAT, 4);
 	float singles[NUMBER_BLOCK];
 	if (is_half(from) && is_half(to)) {
 		memcpy(dst, src, n * 2);
@@ -227,9 +241,13 @@ static bool is_complex(const struct number *number)
 	return number->kind == DTYPE_COMPLEX;
 }
 
-bool number_can_cast(const struct number *from, const struct number *to)
+int number_check_cast(const struct number *from, const struct number *to)
 {
-	return is_complex(to) || !is_complex(from);
+	if (is_complex(from) && !is_complex(to))
+		return err_set(ENOTSUP, "complex numbers are not made real");
+	if (number_is_time(from) && number_is_time(to) && (from->kind != to->kind || strcmp(from->unit, to->unit) != 0))
+		return err_set(ENOTSUP, "times are not converted between units");
+	return 0;
 }
 
 void number_cast(const struct number *from, const struct number *to, const void *src, void *dst, size_t n)
@@ -238,9 +256,9 @@ void number_cast(const struct number *from, const struct number *to, const void 
 		cast_real(from, to, src, dst, n);
 		return;
 	}
-	const struct number part = {DTYPE_FLOAT, to->size / 2, 1};
+	const struct number part = make_number(DTYPE_FLOAT, to->size / 2);
 	uint8_t parts[NUMBER_BLOCK * sizeof(double)] __attribute__((aligned(16)));
-	const struct number from_part = is_complex(from) ? (struct number){DTYPE_FLOAT, from->size / 2, 1} : *from;
+	const struct number from_part = is_complex(from) ? make_number(DTYPE_FLOAT, from->size / 2) : *from;
 	const uint8_t *in = src;
 	uint8_t *out = dst;
 	if (is_complex(from)) {
@@ -279,17 +297,17 @@ struct number number_promote(const struct number *a, const struct number *b)
 	if (is_complex(a) || is_complex(b)) {
 		/* there is no complex of halves */
 		uint32_t part = MAX(MAX(float_size(a), float_size(b)), 4);
-		return (struct number){DTYPE_COMPLEX, 2 * part, 1};
+		return make_number(DTYPE_COMPLEX, 2 * part);
 	}
 	if (is_real_float(a) || is_real_float(b))
-		return (struct number){DTYPE_FLOAT, MAX(float_size(a), float_size(b)), 1};
+		return make_number(DTYPE_FLOAT, MAX(float_size(a), float_size(b)));
 	uint32_t size = MAX(a->size, b->size);
 	if (is_unsigned(a) == is_unsigned(b)) {
 		bool both_bools = a->kind == DTYPE_BOOL && b->kind == DTYPE_BOOL;
-		return (struct number){both_bools ? DTYPE_BOOL : is_unsigned(a) ? DTYPE_UINT : DTYPE_INT, size, 1};
+		return make_number(both_bools ? DTYPE_BOOL : is_unsigned(a) ? DTYPE_UINT : DTYPE_INT, size);
 	}
 	const struct number *no_sign = is_unsigned(a) ? a : b, *sign = is_unsigned(a) ? b : a;
 	if (no_sign->kind == DTYPE_BOOL || sign->size > no_sign->size)
-		return (struct number){DTYPE_INT, size, 1};
-	return no_sign->size == 8 ? (struct number){DTYPE_FLOAT, 8, 1} : (struct number){DTYPE_INT, 2 * no_sign->size, 1};
+		return make_number(DTYPE_INT, size);
+	return no_sign->size == 8 ? make_number(DTYPE_FLOAT, 8) : make_number(DTYPE_INT, 2 * no_sign->size);
 }

@@ -13,10 +13,13 @@
 #include "base/json.h"
 #include "meta/dtype.h"
 
+#define NUMBER_UNIT_BYTES 16
+
 struct number {
-	enum dtype_kind kind; /* bool, int, uint, float, complex, datetime or timedelta */
-	uint32_t size;		  /* bytes */
-	uint32_t swap_unit;	  /* bytes that change places between the stored order and ours; 1: none */
+	enum dtype_kind kind;		  /* bool, int, uint, float, complex, datetime or timedelta */
+	uint32_t size;				  /* bytes */
+	uint32_t swap_unit;			  /* bytes that change places between the stored order and ours; 1: none */
+	char unit[NUMBER_UNIT_BYTES]; /* of a time: "[10us]", or "" for a generic one */
 };
 
 /* Elements that are worked on at a time, on the stack. */
@@ -33,8 +36,13 @@ int number_parse(const struct json *config, const char *member, const struct num
 /* An array's elements, in our byte order; false when they are no numbers. */
 bool number_of_dtype(const struct dtype *dtype, struct number *ret_number);
 
-/* Whether number_cast can: not from complex to real numbers, where numpy drops a part. */
-bool number_can_cast(const struct number *from, const struct number *to);
+bool number_is_time(const struct number *number);
+
+/*
+ * Whether number_cast can, else ENOTSUP with the reason: not from complex to real numbers, where numpy drops a part, nor between
+ * times of different units, where it multiplies.
+ */
+int number_check_cast(const struct number *from, const struct number *to);
 
 /*
  * n elements (at most NUMBER_BLOCK) in our byte order and aligned, as numpy's `astype` converts them: integers wrap, floats lose

@@ -30,6 +30,12 @@ static const struct {
 	 "6666666666465940"},
 	/* 301.7 -> 301 */
 	{"{\"id\":\"fixedscaleoffset\",\"offset\":1.7,\"scale\":1,\"dtype\":\"<i2\",\"astype\":\"<i2\"}", "2c01", "2d01"},
+	/* the scale is halfway between two halves and a little more, which rounding to a single first would lose */
+	{"{\"id\":\"fixedscaleoffset\",\"offset\":0,\"scale\":1.0004882821813226,\"dtype\":\"<f2\",\"astype\":\"<f2\"}",
+	 "003c0042", "fe3bff41"},
+	/* 5, NaT, 1: NaT stays */
+	{"{\"id\":\"delta\",\"dtype\":\"<m8[s]\"}", "050000000000000000000000000000800100000000000000",
+	 "050000000000000000000000000000800000000000000080"},
 	{"{\"id\":\"quantize\",\"digits\":1,\"dtype\":\"<f8\",\"astype\":\"<f4\"}", "0000c03f", "000000000000f83f"},
 	{"{\"id\":\"astype\",\"encode_dtype\":\"<f4\",\"decode_dtype\":\"<f8\"}", "0000c03f", "000000000000f83f"},
 	/* 300 as a byte */
@@ -92,6 +98,63 @@ START_TEST(a_filter_decodes_what_numcodecs_encoded)
 }
 END_TEST
 
+START_TEST(cut_or_longer_bytes_are_eio)
+{
+	uint8_t encoded[64], wanted[64], got[64];
+	if (!vectors[_i].decoded)
+		return;
+	size_t size = from_hex(vectors[_i].encoded, encoded), room = from_hex(vectors[_i].decoded, wanted);
+	for (size_t n = 0; n < size + 5; n++) {
+		encoded[n] = n < size ? encoded[n] : 0;
+		if (n != size)
+			ck_assert_msg(decode(vectors[_i].codec, encoded, n, room, got) == -EIO, "%s: %zu of %zu bytes",
+						  vectors[_i].codec, n, size);
+	}
+}
+END_TEST
+
+/* Chains of v3 over int32 elements, whose filters say less than in v2, or an order that the array has not. */
+static const struct {
+	const char *codecs, *encoded;
+} chains[] = {
+	/* the array's type, and the size of its elements */
+	{"[{\"name\":\"numcodecs.delta\"},\"BYTES\"]", "0100000001000000"},
+	{"[\"BYTES\",\"numcodecs.shuffle\"]", "0102000000000000"},
+	{"[\"BYTES\",{\"name\":\"numcodecs.shuffle\",\"configuration\":{\"elementsize\":null}}]", "0102000000000000"},
+	{"[\"BYTES\",{\"name\":\"numcodecs.shuffle\",\"configuration\":{\"elementsize\":2}}]", "0100020000000000"},
+	/* zarr-python takes the differences of 0x01000000 and 0x02000000 */
+	{"[{\"name\":\"numcodecs.delta\",\"configuration\":{\"dtype\":\">i4\"}},\"BYTES\"]", "0000000100000001"},
+	{"[{\"name\":\"numcodecs.astype\",\"configuration\":{\"decode_dtype\":\"<i4\",\"encode_dtype\":\">i2\"}},"
+	 "\"BYTES\"]",
+	 "01000200"},
+};
+
+START_TEST(a_chain_of_v3_decodes_what_zarr_python_encoded)
+{
+	static const struct dtype int32 = {.kind = DTYPE_INT, .size = 4, .swap_unit = 4, .descr = "<i4"};
+	const struct repr chunk = {.ndim = 1,
+							   .shape = {2},
+							   .item_size = 4,
+							   .swap_unit = 4,
+							   .dtype = &int32,
+							   .fill_value = (const uint8_t *)"\0\0\0"};
+	const char *mark = strstr(chains[_i].codecs, "\"BYTES\"");
+	uint8_t encoded[64], got[8];
+	struct test_codecs codecs;
+	struct pipeline *pipeline;
+	char text[256];
+	snprintf(text, sizeof(text), "%.*s{\"name\":\"bytes\",\"configuration\":{\"endian\":\"little\"}}%s",
+			 (int)(mark - chains[_i].codecs), chains[_i].codecs, mark + strlen("\"BYTES\""));
+	ck_assert_int_eq(test_codecs_parse(text, strlen(text), false, &codecs), 0);
+	ck_assert_msg(pipeline_open(&codecs.list, &chunk, &pipeline) == 0, "%s: %s", text, err_message());
+	size_t size = from_hex(chains[_i].encoded, encoded);
+	ck_assert_msg(pipeline_decode(pipeline, encoded, size, got) == 0, "%s: %s", text, err_message());
+	ck_assert_mem_eq(got, "\1\0\0\0\2\0\0\0", sizeof(got));
+	pipeline_close(pipeline);
+	test_codecs_finish(&codecs);
+}
+END_TEST
+
 START_TEST(a_flipped_bit_anywhere_fails_a_checksum)
 {
 	static const char *const codecs[] = {"crc32", "crc32c", "adler32"};
@@ -121,6 +184,12 @@ static const struct {
 	{"{\"id\":\"delta\",\"dtype\":\"<i3\"}", "codecs[1]: dtype: ", -ENOTSUP},
 	{"{\"id\":\"delta\",\"dtype\":\"|S4\"}", "is no number", -ENOTSUP},
 	{"{\"id\":\"delta\",\"dtype\":\"|b1\"}", "no difference of bools", -ENOTSUP},
+	{"{\"id\":\"delta\",\"dtype\":\"<M8[s]\"}", "only sums of timedelta64", -ENOTSUP},
+	{"{\"id\":\"delta\",\"dtype\":\"<m8[s]\",\"astype\":\"<i8\"}", "only sums of timedelta64", -ENOTSUP},
+	{"{\"id\":\"delta\",\"dtype\":\"<m8[s]\",\"astype\":\"<m8[ms]\"}", "between units", -ENOTSUP},
+	{"{\"id\":\"astype\",\"encode_dtype\":\"<M8[s]\",\"decode_dtype\":\"<M8[ns]\"}", "between units", -ENOTSUP},
+	{"{\"id\":\"astype\",\"encode_dtype\":\"<m8[s]\",\"decode_dtype\":\"<M8[s]\"}", "between units", -ENOTSUP},
+	{"{\"id\":\"fixedscaleoffset\",\"dtype\":\"<m8[s]\",\"offset\":1,\"scale\":1}", "times are not scaled", -ENOTSUP},
 	{"{\"id\":\"fixedscaleoffset\",\"dtype\":\"<f4\",\"offset\":1}", "scale: missing", -EIO},
 	{"{\"id\":\"astype\",\"encode_dtype\":\"<f4\"}", "decode_dtype: missing", -EIO},
 	{"{\"id\":\"crc32\",\"location\":\"middle\"}", "location: neither", -EIO},
@@ -147,6 +216,8 @@ static Suite *filters_suite(void)
 	Suite *suite = suite_create("filters");
 	TCase *tcase = tcase_create("filters");
 	tcase_add_loop_test(tcase, a_filter_decodes_what_numcodecs_encoded, 0, ARRAY_LEN(vectors));
+	tcase_add_loop_test(tcase, cut_or_longer_bytes_are_eio, 0, ARRAY_LEN(vectors));
+	tcase_add_loop_test(tcase, a_chain_of_v3_decodes_what_zarr_python_encoded, 0, ARRAY_LEN(chains));
 	tcase_add_test(tcase, a_flipped_bit_anywhere_fails_a_checksum);
 	tcase_add_loop_test(tcase, a_configuration_that_says_too_little_is_refused_with_its_member, 0, ARRAY_LEN(refusals));
 	suite_add_tcase(suite, tcase);
