@@ -22,6 +22,7 @@
 #define LIMIT_KEY_BYTES 4096	  /* a store key (PATH_MAX) */
 #define LIMIT_NODE_DEPTH 64		  /* groups inside each other */
 #define LIMIT_ENCODED_SLACK (UINT64_C(64) << 10) /* an encoded chunk is at most its bound plus this */
+#define LIMIT_CODEC_EXPANSION 16				 /* bytes that filters make of one, all together; of f8 as u1 it is 8 */
 
 /* The central directory of a zip file; as a table it takes about as much. */
 #define LIMIT_ZIP_DIRECTORY_BYTES (UINT64_C(1) << 30)

@@ -21,8 +21,9 @@ static int convert_open(const struct number *plain, const struct number *stored,
 
 static int astype_open(const struct json *config, bool v2, const struct repr *decoded, struct codec **ret_codec)
 {
-	struct number plain, stored;
-	int rc = number_parse(config, "decode_dtype", NULL, &plain);
+	struct number plain, stored, array;
+	bool is_known = decoded && decoded->dtype && number_of_dtype(decoded->dtype, &array);
+	int rc = number_parse(config, "decode_dtype", is_known ? &array : NULL, &plain);
 	if (!rc)
 		rc = number_parse(config, "encode_dtype", NULL, &stored);
 	return rc ? rc : convert_open(&plain, &stored, decoded, ret_codec);

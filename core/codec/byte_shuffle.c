@@ -3,6 +3,7 @@
  * Where no element size is given, it is numcodecs' default in v2, and in v3 that of the array, as in zarr-python.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/err.h"
@@ -19,14 +20,18 @@ struct byte_shuffle {
 static int byte_shuffle_open(const struct json *config, bool v2, const struct repr *decoded, struct codec **ret_codec)
 {
 	const struct json *json = json_get(config, "elementsize");
-	int64_t given;
-	int rc = codec_option(config, "elementsize", 1, LIMIT_ITEM_SIZE, 1, &given);
+	uint64_t given = 0;
+	bool is_given = json && json_type(json) != JSON_NULL;
+	int rc = is_given ? json_uint64(json, "elementsize", &given) : 0;
 	if (rc)
 		return rc;
+	if (given > LIMIT_ITEM_SIZE)
+		return err_set(EFBIG, "elementsize: %" PRIu64 ", the limit is %u", given, LIMIT_ITEM_SIZE);
 	struct byte_shuffle *self = calloc(1, sizeof(*self));
 	if (!self)
 		return err_set(ENOMEM, "no memory for a codec");
-	self->given = json && json_type(json) != JSON_NULL ? (size_t)given : 0;
+	/* numcodecs leaves elements of no bytes as they are too */
+	self->given = is_given ? MAX((size_t)given, 1) : 0;
 	*ret_codec = &self->codec;
 	return 0;
 }

@@ -28,7 +28,7 @@ struct codec_ops {
 	enum codec_kind kind;
 	bool array_in_v3;	  /* a filter of numcodecs: bytes -> bytes in v2, array -> array as numcodecs.* in v3 */
 	unsigned decode_mbps; /* rough speed of decode, MB of output a second on one core */
-	bool in_place;		  /* decode copes with dst == src */
+	bool in_place;		  /* decode copes with dst == src; as many bytes come out as went in */
 
 	/*
 	 * Checks the configuration (NULL when absent; the getters cope with it) against what the codec is handed. `v2`: numcodecs

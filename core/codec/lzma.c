@@ -94,9 +94,11 @@ static bool is_zero(const uint8_t *p, size_t size)
 static int decode_xz(const uint8_t *in, size_t size, uint8_t *dst, size_t room, size_t *ret_size)
 {
 	const size_t padding = 4; /* streams are padded by multiples of it */
-	size_t filled = 0;
+	size_t filled = 0, streams = 0;
 	do {
 		size_t used = 0, got = 0;
+		if (++streams > XZ_FREE_BLOCKS + filled / XZ_BLOCK_BYTES)
+			return err_set(EIO, "%zu streams of a few bytes", streams);
 		int rc = xz_decode_stream(in, size, dst + filled, room - filled, &used, &got);
 		if (rc)
 			return rc;

@@ -34,7 +34,7 @@ static const char *complete(const char *text, char *buffer, size_t size)
 /* What C has a type for: not bfloat16 or int4, whose descr is that of opaque bytes or of another type. */
 static bool is_number(const struct dtype *dtype)
 {
-	return dtype->descr[0] != '\0' && strchr("biufcmM", dtype->descr[1]) && dtype->bits == 0 &&
+	return dtype->descr[0] != '\0' && strchr("biufcmM", dtype->descr[1]) && dtype->bits == 0 && dtype->size > 0 &&
 		   dtype->size <= NUMBER_BYTES;
 }
 

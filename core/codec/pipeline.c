@@ -63,6 +63,7 @@ static int check_chain(const struct codec_list *list)
 struct flow {
 	struct repr repr;
 	uint64_t size;
+	uint64_t base; /* what the codecs so far may make 16 times as large: the chunk, then what became of it as bytes */
 	bool exact;
 };
 
@@ -101,12 +102,17 @@ static int flow_through(struct flow *flow, const struct codec *codec)
 		if (!fixed)
 			flow->size += LIMIT_ENCODED_SLACK;
 	}
+	/* a few bytes that decompress to what many such codecs make must not take the machine's memory */
+	if (codec->kind == CODEC_ARRAY_BYTES)
+		flow->base = flow->size;
+	else if (flow->size / LIMIT_CODEC_EXPANSION > flow->base + LIMIT_ENCODED_SLACK)
+		return err_set(EFBIG, "the chain makes more than %d times as many bytes of a chunk", LIMIT_CODEC_EXPANSION);
 	return 0;
 }
 
 static int open_codecs(struct pipeline *pipeline, const struct codec_list *list)
 {
-	struct flow flow = {.repr = pipeline->repr, .size = pipeline->bytes, .exact = true};
+	struct flow flow = {.repr = pipeline->repr, .size = pipeline->bytes, .base = pipeline->bytes, .exact = true};
 	for (int i = 0; i < list->n; i++) {
 		struct codec *codec;
 		int rc = codec_open(&list->specs[i], list->v2, &flow.repr, flow.size, &codec);

@@ -80,8 +80,8 @@ static int parse_shape(const struct json *list, const struct repr *input, struct
 	int next = 0, open_axis = -1;
 	if (!list || json_type(list) != JSON_ARRAY || json_count(list) > LIMIT_DIMS)
 		return err_set(EIO, "shape: no list of at most %d lengths", LIMIT_DIMS);
-	if (!checked_product(input->shape, input->ndim, &total))
-		return err_set(EFBIG, "the chunk is too large");
+	if (!checked_product(input->shape, input->ndim, &total) || total == 0)
+		return err_set(EFBIG, "the chunk is too large, or empty");
 	for (const struct json *item = json_first(list); item; item = json_next(item), self->ndim++) {
 		bool is_open;
 		int rc = take_length(item, input, &next, &self->shape[self->ndim], &is_open);

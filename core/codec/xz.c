@@ -29,6 +29,7 @@ struct stream {
 	size_t room, filled;
 	lzma_check check;
 	lzma_index_hash *index; /* of the blocks so far */
+	size_t blocks;
 };
 
 bool is_xz(const uint8_t *src, size_t size)
@@ -79,6 +80,9 @@ static int decode_block(struct stream *stream)
 	stream->used += block.header_size;
 	int rc = decode_body(stream, &block);
 	filters_free(filters);
+	/* each block has a decoder of its own, which takes as long as a kilobyte of data */
+	if (!rc && ++stream->blocks > XZ_FREE_BLOCKS + stream->filled / XZ_BLOCK_BYTES)
+		return err_set(EIO, "%zu blocks of a few bytes", stream->blocks);
 	return rc;
 }
 

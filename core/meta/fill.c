@@ -145,6 +145,9 @@ static int parse_fields(const struct dtype *dtype, int zarr_format, const struct
 	const struct record *record = dtype->record;
 	if (!record->is_packed)
 		return err_set(EIO, "fill_value: an object for a type with sub-arrays or padding");
+	/* each field is looked for among all members */
+	if (json_count(json) > LIMIT_FIELDS)
+		return err_set(EFBIG, "fill_value: more than %d members", LIMIT_FIELDS);
 	for (int i = 0; i < record->n_fields; i++) {
 		const struct field *field = &record->fields[i];
 		const struct json *value = json_get(json, field->name);

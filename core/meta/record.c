@@ -154,10 +154,14 @@ static int add_spans_of(struct record *record, const struct field *field)
 /* numpy refuses such a type. */
 static int check_names(const struct record *record)
 {
-	for (int i = 0; i < record->n_fields; i++)
+	for (int i = 0; i < record->n_fields; i++) {
+		if (strlen(record->fields[i].name) > LIMIT_NAME_BYTES)
+			return err_set(EFBIG, "a field's name has %zu bytes, the limit is %d", strlen(record->fields[i].name),
+						   LIMIT_NAME_BYTES);
 		for (int j = 0; j < i && record->fields[i].name[0]; j++)
 			if (strcmp(record->fields[i].name, record->fields[j].name) == 0)
 				return err_set(EIO, "two fields named \"%.64s\"", record->fields[i].name);
+	}
 	return 0;
 }
 

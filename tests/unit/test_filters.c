@@ -211,6 +211,43 @@ START_TEST(a_configuration_that_says_too_little_is_refused_with_its_member)
 }
 END_TEST
 
+#define TIMES_8 "{\"id\":\"astype\",\"encode_dtype\":\"<f8\",\"decode_dtype\":\"|u1\"}"
+#define TIMES_2 "{\"id\":\"astype\",\"encode_dtype\":\"<c16\",\"decode_dtype\":\"<c8\"}"
+#define TIMES_4 "{\"id\":\"astype\",\"encode_dtype\":\"<f4\",\"decode_dtype\":\"|u1\"}"
+
+/* A chunk of 4 MiB: 16 times as many bytes, and what is an encoded chunk's slack, may be made of it. */
+START_TEST(filters_may_not_make_any_number_of_bytes)
+{
+	static const struct {
+		const char *filters;
+		int rc;
+	} rows[] = {
+		{TIMES_8, 0},
+		{TIMES_8 "," TIMES_2, 0},
+		{TIMES_8 "," TIMES_4, -EFBIG},
+		{TIMES_8 "," TIMES_8 "," TIMES_8, -EFBIG},
+		{TIMES_8 "," TIMES_2 ",{\"id\":\"crc32c\"}", 0},
+		{TIMES_8 "," TIMES_2 "," TIMES_2, -EFBIG},
+	};
+	const struct repr bytes = {
+		.ndim = 1, .shape = {4 << 20}, .item_size = 1, .swap_unit = 1, .fill_value = (uint8_t[1]){0}};
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct test_codecs codecs;
+		struct pipeline *pipeline;
+		char text[512];
+		snprintf(text, sizeof(text), "[{\"id\":\"bytes\"},%s]", rows[i].filters);
+		ck_assert_int_eq(test_codecs_parse(text, strlen(text), true, &codecs), 0);
+		int rc = pipeline_open(&codecs.list, &bytes, &pipeline);
+		ck_assert_msg(rc == rows[i].rc, "%s: %d: %s", rows[i].filters, rc, err_message());
+		if (rc)
+			ck_assert_ptr_nonnull(strstr(err_message(), "more than 16 times as many bytes of a chunk"));
+		else
+			pipeline_close(pipeline);
+		test_codecs_finish(&codecs);
+	}
+}
+END_TEST
+
 static Suite *filters_suite(void)
 {
 	Suite *suite = suite_create("filters");
@@ -220,6 +257,7 @@ static Suite *filters_suite(void)
 	tcase_add_loop_test(tcase, a_chain_of_v3_decodes_what_zarr_python_encoded, 0, ARRAY_LEN(chains));
 	tcase_add_test(tcase, a_flipped_bit_anywhere_fails_a_checksum);
 	tcase_add_loop_test(tcase, a_configuration_that_says_too_little_is_refused_with_its_member, 0, ARRAY_LEN(refusals));
+	tcase_add_test(tcase, filters_may_not_make_any_number_of_bytes);
 	suite_add_tcase(suite, tcase);
 	return suite;
 }
