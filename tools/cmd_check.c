@@ -34,6 +34,8 @@ static const struct option_row rows[] = {
 	 offsetof(struct check_values, fs.cache_bytes), 1},
 	{OPTION_SIZE, 0, "max-chunk", "SIZE", "arrays of larger chunks are refused (1G)",
 	 offsetof(struct check_values, fs.max_chunk), 1},
+	{OPTION_TEXT, 0, "reference-root", "DIR", "targets of a reference file may lie in this folder, too",
+	 offsetof(struct check_values, fs.reference_root), 0},
 	{0},
 };
 

@@ -150,6 +150,9 @@ def test_the_other_commands_take_the_option_too(run, folders):
     assert run("cat", "--reference-root", other, f"{path}/up.raw").stdout == "secr"
     assert run("ls", "--reference-root", other, path).stdout == "up\n"
     assert run("info", "--reference-root", other, f"{path}/up").returncode == 0
+    assert run("check", "--reference-root", other, path).returncode == 0
+    done = run("check", path)
+    assert done.returncode == 5 and "unreadable: up: up/0: elements [0:4]: ../other/secret: outside" in done.stdout
     done = run("info", "--reference-root", other / "no", f"{path}/up")
     assert done.returncode == 2 and "--reference-root" in done.stderr
 
