@@ -64,7 +64,7 @@ const char *store_base_name(const struct store *store);
 /* Whether store_list works, and is cheap enough to prefer a node's own document to consolidated metadata. */
 bool store_can_list(const struct store *store);
 
-/* Whether some values are compressed by the store itself: to read one takes about its size in memory once more. */
+/* Whether some values are compressed or text in the store itself: to read one takes about its size in memory once more. */
 bool store_recodes(const struct store *store);
 
 /* Whether it verifies what it gives by checksums of its own (a zip's CRC-32): EIO may then be damage that it has found. */

@@ -29,6 +29,10 @@
 #define GROUP3_WITH(members)                                                                                           \
 	"{\"zarr_format\":3,\"node_type\":\"group\",\"consolidated_metadata\":{\"kind\":\"inline\","                       \
 	"\"must_understand\":false,\"metadata\":{" members "}}}"
+#define ARRAY3_WITH(attributes)                                                                                        \
+	"{\"zarr_format\":3,\"node_type\":\"array\",\"shape\":[4],\"data_type\":\"uint8\",\"chunk_grid\":"                 \
+	"{\"name\":\"regular\",\"configuration\":{\"chunk_shape\":[2]}},\"chunk_key_encoding\":{\"name\":\"default\"},"    \
+	"\"fill_value\":0,\"codecs\":[\"bytes\"],\"attributes\":" attributes "}"
 #define ARRAY2                                                                                                         \
 	"{\"zarr_format\":2,\"shape\":[4],\"chunks\":[2],\"dtype\":\"|u1\",\"compressor\":null,\"fill_value\":0,"          \
 	"\"order\":\"C\",\"filters\":null}"
@@ -218,6 +222,59 @@ static const struct tree {
 	  {"t/zarr.json", ARRAY3},
 	  {"new/zarr.json", ARRAY3}},
 	 "/ G 3\nnew A 3\nt A 3\n"},
+	{"own documents win where the store lists, of v2",
+	 false,
+	 {{".zgroup", GROUP2},
+	  {".zmetadata", ZMETADATA("\".zgroup\":" GROUP2 ",\"gone/.zarray\":" ARRAY2 ",\"t/.zgroup\":" GROUP2)},
+	  {"t/.zarray", ARRAY2},
+	  {"new/.zarray", ARRAY2}},
+	 "/ G 2\nnew A 2\nt A 2\n"},
+	{"keys of NCZarr, of every age",
+	 false,
+	 {{".zgroup",
+	   "{\"zarr_format\":2,\"_NCZARR_SUPERBLOCK\":{\"version\":\"2.0.0\"},\"_nczarr_group\":{\"vars\":[\"t\"]}}"},
+	  {".zattrs",
+	   "{\"_nczarr_superblock\":{\"version\":\"2.0.0\"},\"_nczarr_attr\":{\"types\":{}},\"_NCProperties\":\"x\"}"},
+	  {".nczarr", "{\"nczarr_version\":\"1.0.0\"}"},
+	  {".nczgroup", "{\"dims\":{},\"vars\":[\"t\"],\"groups\":[\"g\"]}"},
+	  {".nczattr", "{\"types\":{}}"},
+	  {".zmetadata", "{\"zarr_consolidated_format\":1,\"metadata\":{\".nczgroup\":{},\"t/.nczarray\":{}}}"},
+	  {"g/.zgroup", GROUP2},
+	  {"g/.nczgroup", "{}"},
+	  {"t/.zarray", ARRAY2},
+	  {"t/.zattrs", "{\"_nczarr_array\":{\"dimension_references\":[\"/x\"],\"storage\":\"chunked\"}}"},
+	  {"t/.nczarray", "{\"dimrefs\":[\"/x\"],\"storage\":\"chunked\"}"},
+	  {"t/.nczattr", "{\"types\":{}}"}},
+	 "/ G 2\ng G 2\nt A 2\n"},
+	{"OME-Zarr 0.4: a plate beside an image with labels",
+	 false,
+	 {{".zgroup", GROUP2},
+	  {".zattrs", "{\"bioformats2raw.layout\":3,\"plate\":{\"wells\":[{\"path\":\"A/1\"}],\"version\":\"0.4\"}}"},
+	  {"OME/METADATA.ome.xml", "<OME/>"},
+	  {"OME/.zgroup", GROUP2},
+	  {"OME/.zattrs", "{\"series\":[\"A/1/0\"]}"},
+	  {"A/1/.zattrs", "{\"well\":{\"images\":[{\"path\":\"0\"}]}}"},
+	  {"A/1/0/.zgroup", GROUP2},
+	  {"A/1/0/.zattrs", "{\"multiscales\":[{\"version\":\"0.4\",\"datasets\":[{\"path\":\"0\"}]}],\"omero\":{}}"},
+	  {"A/1/0/0/.zarray", ARRAY2},
+	  {"A/1/0/1/.zarray", ARRAY2},
+	  {"A/1/0/labels/.zgroup", GROUP2},
+	  {"A/1/0/labels/.zattrs", "{\"labels\":[\"cell\"]}"},
+	  {"A/1/0/labels/cell/.zgroup", GROUP2},
+	  {"A/1/0/labels/cell/0/.zarray", ARRAY2}},
+	 "/ G 2\nA G 0\nA/1 G 0\nA/1/0 G 2\nA/1/0/0 A 2\nA/1/0/1 A 2\nA/1/0/labels G 2\nA/1/0/labels/cell G 2\n"
+	 "A/1/0/labels/cell/0 A 2\nOME G 2\n"},
+	{"OME-Zarr 0.5",
+	 false,
+	 {{"zarr.json", "{\"zarr_format\":3,\"node_type\":\"group\",\"attributes\":{\"ome\":{\"version\":\"0.5\","
+					"\"multiscales\":[{}]}}}"},
+	  {"0/zarr.json", ARRAY3},
+	  {"1/zarr.json", ARRAY3},
+	  {"labels/zarr.json",
+	   "{\"zarr_format\":3,\"node_type\":\"group\",\"attributes\":{\"ome\":{\"labels\":[\"cell\"]}}}"},
+	  {"labels/cell/zarr.json", GROUP3},
+	  {"labels/cell/0/zarr.json", ARRAY3}},
+	 "/ G 3\n0 A 3\n1 A 3\nlabels G 3\nlabels/cell G 3\nlabels/cell/0 A 3\n"},
 };
 
 START_TEST(a_store_has_the_nodes_of_its_documents)
@@ -351,6 +408,51 @@ START_TEST(an_implicit_group_has_attributes)
 	put("g/.zattrs", "{\"a\":1}");
 	open_well();
 	ck_assert_str_eq(find("g")->meta.group->attributes, "{\"a\":1}");
+}
+END_TEST
+
+/* Of one node a document on each side; which one counts shows in its attributes. */
+static const struct {
+	bool cannot_list;
+	struct pair values[6];
+	const char *attributes; /* of "t", that count */
+} precedences[] = {
+	{false,
+	 {{".zgroup", GROUP2},
+	  {".zmetadata", ZMETADATA("\"t/.zarray\":" ARRAY2 ",\"t/.zattrs\":{\"of\":\"block\"}")},
+	  {"t/.zarray", ARRAY2},
+	  {"t/.zattrs", "{\"of\":\"node\"}"}},
+	 "{\"of\":\"node\"}"},
+	{true,
+	 {{".zgroup", GROUP2},
+	  {".zmetadata", ZMETADATA("\"t/.zarray\":" ARRAY2 ",\"t/.zattrs\":{\"of\":\"block\"}")},
+	  {"t/.zarray", ARRAY2},
+	  {"t/.zattrs", "{\"of\":\"node\"}"}},
+	 "{\"of\":\"block\"}"},
+	{false,
+	 {{"zarr.json", GROUP3_WITH("\"t\":" ARRAY3_WITH("{\"of\":\"block\"}"))},
+	  {"t/zarr.json", ARRAY3_WITH("{\"of\":\"node\"}")}},
+	 "{\"of\":\"node\"}"},
+	{true,
+	 {{"zarr.json", GROUP3_WITH("\"t\":" ARRAY3_WITH("{\"of\":\"block\"}"))},
+	  {"t/zarr.json", ARRAY3_WITH("{\"of\":\"node\"}")}},
+	 "{\"of\":\"block\"}"},
+	/* an inner block does not count where an outer one covers it */
+	{true,
+	 {{"zarr.json", GROUP3_WITH("\"g\":" GROUP3_WITH("\"t\":" ARRAY3_WITH("{\"of\":\"inner\"}")) ",\"t\":" ARRAY3_WITH(
+						"{\"of\":\"block\"}"))},
+	  {"g/zarr.json", GROUP3}},
+	 "{\"of\":\"block\"}"},
+};
+
+START_TEST(the_document_that_counts_is_the_nodes_own_where_the_store_lists)
+{
+	make_store(!precedences[_i].cannot_list);
+	for (int i = 0; i < 6 && precedences[_i].values[i].key; i++)
+		put(precedences[_i].values[i].key, precedences[_i].values[i].text);
+	open_well();
+	ck_assert_int_eq(find("t")->kind, NODE_ARRAY);
+	ck_assert_str_eq(find("t")->meta.array->attributes, precedences[_i].attributes);
 }
 END_TEST
 
@@ -750,6 +852,8 @@ static Suite *hierarchy_suite(void)
 	tcase_add_loop_test(tcase, a_name_that_is_no_node_is_absent, 0, 2);
 	tcase_add_test(tcase, a_store_that_cannot_list_still_finds_by_name);
 	tcase_add_test(tcase, consolidated_nodes_cost_no_document);
+	tcase_add_loop_test(tcase, the_document_that_counts_is_the_nodes_own_where_the_store_lists, 0,
+						ARRAY_LEN(precedences));
 	tcase_add_loop_test(tcase, a_difference_from_consolidated_metadata_is_logged_once, 0, ARRAY_LEN(differences));
 	tcase_add_test(tcase, a_failing_document_is_listed_as_broken_and_asked_for_again);
 	tcase_add_test(tcase, a_failing_root_fails_the_open);
