@@ -315,6 +315,40 @@ START_TEST(a_dictionary_takes_no_more_than_what_is_decoded)
 }
 END_TEST
 
+/* An empty stream has 32 bytes; each has a decoder of its own. */
+START_TEST(streams_and_blocks_of_a_few_bytes_are_bounded_in_number)
+{
+	enum { STREAMS = 2000 };
+	static uint8_t streams[STREAMS * 32], dst[64];
+	uint8_t empty[64] = {0};
+	size_t n = 0, got;
+	ck_assert_int_eq(lzma_easy_buffer_encode(0, LZMA_CHECK_CRC32, NULL, empty, 0, empty, &n, sizeof(empty)), LZMA_OK);
+	ck_assert_uint_eq(n, 32);
+	for (int i = 0; i < STREAMS; i++)
+		memcpy(streams + (size_t)i * 32, empty, 32);
+	ck_assert_int_eq(decode(XZ, streams, 60 * 32, dst, sizeof(dst), &got), 0);
+	ck_assert_uint_eq(got, 0);
+	ck_assert_int_eq(decode(XZ, streams, sizeof(streams), dst, sizeof(dst), &got), -EIO);
+	ck_assert_ptr_nonnull(strstr(err_message(), "streams of a few bytes"));
+
+	static uint8_t blocks[100000];
+	lzma_stream stream = LZMA_STREAM_INIT;
+	ck_assert_int_eq(lzma_easy_encoder(&stream, 0, LZMA_CHECK_NONE), LZMA_OK);
+	stream.next_out = blocks;
+	stream.avail_out = sizeof(blocks);
+	for (int i = 0; i < 1000; i++) {
+		stream.next_in = (const uint8_t *)"x";
+		stream.avail_in = 1;
+		ck_assert_int_eq(lzma_code(&stream, LZMA_FULL_FLUSH), LZMA_STREAM_END);
+	}
+	ck_assert_int_eq(lzma_code(&stream, LZMA_FINISH), LZMA_STREAM_END);
+	static uint8_t decoded[1000];
+	ck_assert_int_eq(decode(XZ, blocks, sizeof(blocks) - stream.avail_out, decoded, sizeof(decoded), &got), -EIO);
+	ck_assert_ptr_nonnull(strstr(err_message(), "blocks of a few bytes"));
+	lzma_end(&stream);
+}
+END_TEST
+
 static Suite *lzma_suite(void)
 {
 	Suite *suite = suite_create("lzma");
@@ -327,6 +361,7 @@ static Suite *lzma_suite(void)
 	tcase_add_test(tcase, a_check_that_cannot_be_verified_is_an_error);
 	tcase_add_test(tcase, configurations_are_checked_where_they_matter);
 	tcase_add_test(tcase, a_dictionary_takes_no_more_than_what_is_decoded);
+	tcase_add_test(tcase, streams_and_blocks_of_a_few_bytes_are_bounded_in_number);
 	suite_add_tcase(suite, tcase);
 	return suite;
 }
