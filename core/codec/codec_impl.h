@@ -66,11 +66,11 @@ struct codec_ops {
 };
 
 extern const struct codec_ops adler32_codec_ops, astype_codec_ops, base64_codec_ops, bitround_codec_ops,
-	blosc_codec_ops, byte_shuffle_codec_ops, bytes_codec_ops, bz2_codec_ops, crc32_codec_ops, crc32c_codec_ops,
-	delta_codec_ops, fixedscaleoffset_codec_ops, fletcher32_codec_ops, gzip_codec_ops, jenkins_lookup3_codec_ops,
-	lz4_codec_ops, lzma_codec_ops, nvcomp_codec_ops, packbits_codec_ops, packed_bits_codec_ops, quantize_codec_ops,
-	reshape_codec_ops, sharding_codec_ops, snappy_codec_ops, squeeze_codec_ops, transpose_codec_ops, zlib_codec_ops,
-	zstd_codec_ops;
+	blosc_codec_ops, byte_shuffle_codec_ops, bytes_codec_ops, bz2_codec_ops, cast_value_codec_ops, crc32_codec_ops,
+	crc32c_codec_ops, delta_codec_ops, fixedscaleoffset_codec_ops, fletcher32_codec_ops, gzip_codec_ops,
+	jenkins_lookup3_codec_ops, lz4_codec_ops, lzma_codec_ops, nvcomp_codec_ops, packbits_codec_ops,
+	packed_bits_codec_ops, quantize_codec_ops, reshape_codec_ops, scale_offset_codec_ops, sharding_codec_ops,
+	snappy_codec_ops, squeeze_codec_ops, transpose_codec_ops, zlib_codec_ops, zstd_codec_ops;
 
 /* What a row is in a chain of v2, or of v3. */
 enum codec_kind codec_kind(const struct codec_ops *ops, bool v2);

@@ -76,8 +76,8 @@ static void sum_halves(struct filter_state *state, uint16_t *halves, size_t n)
 	memcpy(state->sum, &sum, sizeof(sum));
 }
 
-static void delta_work(const struct filter *filter, struct filter_state *state, const void *stored, void *plain,
-					   size_t n)
+static int delta_work(const struct filter *filter, struct filter_state *state, const void *stored, void *plain,
+					  size_t n)
 {
 	uint8_t values[NUMBER_BLOCK * NUMBER_BYTES] __attribute__((aligned(NUMBER_BYTES)));
 	const struct number *type = &filter->sum;
@@ -97,6 +97,7 @@ static void delta_work(const struct filter *filter, struct filter_state *state, 
 	else
 		SUM(double);
 	number_cast(type, &filter->plain, values, plain, n);
+	return 0;
 }
 
 /* Of times, numpy adds up timedelta64, and numcodecs writes no others. */

@@ -4,6 +4,7 @@
 #include "codec/filter.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/checked.h"
@@ -28,6 +29,31 @@ int filter_parse_types(const struct json *config, const struct repr *decoded, st
 	return rc;
 }
 
+int filter_parse_array_type(const struct repr *decoded, struct number *ret_type)
+{
+	struct number type;
+	if (!decoded->dtype || !number_of_dtype(decoded->dtype, &type) ||
+		(type.kind != DTYPE_INT && type.kind != DTYPE_UINT && type.kind != DTYPE_FLOAT))
+		return err_set(ENOTSUP, "elements that are neither integers nor floats of 16 to 64 bits");
+	*ret_type = type;
+	return 0;
+}
+
+int filter_check_members(const struct json *config, const char *const *members)
+{
+	for (const struct json *item = config ? json_first(config) : NULL; item; item = json_next(item)) {
+		const char *const *known = members;
+		while (*known && strcmp(*known, json_name(item)) != 0)
+			known++;
+		if (!*known) {
+			autostr(shown);
+			str_append_escaped(&shown, json_name(item), strnlen(json_name(item), 64));
+			return err_set(EIO, "unknown member \"%s\"", shown.text);
+		}
+	}
+	return 0;
+}
+
 /* What the next codec is handed. zarr-python gives it the array's fill value, in the new type. */
 static void set_encoded(struct filter *filter, const struct repr *decoded)
 {
@@ -45,14 +71,11 @@ static void set_encoded(struct filter *filter, const struct repr *decoded)
 	filter->encoded.fill_value = filter->encoded_fill;
 }
 
-int filter_new(const struct number *plain, const struct number *stored, const struct repr *decoded,
-			   struct filter **ret_filter)
+int filter_init(struct filter *filter, const struct number *plain, const struct number *stored,
+				const struct repr *decoded)
 {
 	if (decoded && decoded->item_size != plain->size)
 		return err_set(EIO, "dtype: %u bytes, but the array's elements have %u", plain->size, decoded->item_size);
-	struct filter *filter = calloc(1, sizeof(*filter));
-	if (!filter)
-		return err_set(ENOMEM, "no memory for a codec");
 	filter->plain = *plain;
 	filter->stored = *stored;
 	filter->work = filter_cast;
@@ -64,8 +87,19 @@ int filter_new(const struct number *plain, const struct number *stored, const st
 		filter->stored.swap_unit = 1;
 		set_encoded(filter, decoded);
 	}
-	*ret_filter = filter;
 	return 0;
+}
+
+int filter_new(const struct number *plain, const struct number *stored, const struct repr *decoded,
+			   struct filter **ret_filter)
+{
+	struct filter *filter = calloc(1, sizeof(*filter));
+	int rc = filter ? filter_init(filter, plain, stored, decoded) : err_set(ENOMEM, "no memory for a codec");
+	if (rc)
+		free(filter);
+	else
+		*ret_filter = filter;
+	return rc;
 }
 
 int filter_encoded_repr(const struct codec *codec, struct repr *ret_repr)
@@ -82,9 +116,10 @@ uint64_t filter_encoded_size(const struct codec *codec, uint64_t decoded, bool *
 	return checked_mul(decoded / filter->plain.size, filter->stored.size, &size) ? size : UINT64_MAX;
 }
 
-void filter_cast(const struct filter *filter, struct filter_state *state, const void *stored, void *plain, size_t n)
+int filter_cast(const struct filter *filter, struct filter_state *state, const void *stored, void *plain, size_t n)
 {
 	number_cast(&filter->stored, &filter->plain, stored, plain, n);
+	return 0;
 }
 
 int filter_decode(const struct codec *codec, const void *src, size_t size, void *dst, size_t room, size_t *ret_size)
@@ -101,7 +136,9 @@ int filter_decode(const struct codec *codec, const void *src, size_t size, void 
 	for (size_t done = 0, block; done < n; done += block) {
 		block = MIN(n - done, NUMBER_BLOCK);
 		swap_bytes(stored, (const uint8_t *)src + done * in, block * in, filter->stored.swap_unit);
-		filter->work(filter, &state, stored, plain, block);
+		int rc = filter->work(filter, &state, stored, plain, block);
+		if (rc)
+			return rc;
 		state.started = true;
 		swap_bytes((uint8_t *)dst + done * out, plain, block * out, filter->plain.swap_unit);
 	}

@@ -21,15 +21,20 @@ struct filter_state {
 struct filter {
 	struct codec codec;
 	struct number plain, stored;
-	/* From n stored elements (at most NUMBER_BLOCK) to plain ones, both in our byte order and aligned. */
-	void (*work)(const struct filter *filter, struct filter_state *state, const void *stored, void *plain, size_t n);
-	double offset, scale; /* fixedscaleoffset */
-	struct number sum;	  /* delta: what it adds in */
+	/* From n stored elements (at most NUMBER_BLOCK) to plain ones, both in our byte order and aligned. EIO when one has no value. */
+	int (*work)(const struct filter *filter, struct filter_state *state, const void *stored, void *plain, size_t n);
+	double offset, scale;					/* fixedscaleoffset, scale_offset */
+	uint64_t integer_offset, integer_scale; /* scale_offset of integers: their bits, sign-extended */
+	struct number sum;						/* delta: what it adds in */
 	struct repr encoded;
 	uint8_t encoded_fill[NUMBER_BYTES];
 };
 
-/* Fills a new filter from its types; `decoded` is that of open. ENOMEM, EIO when the array's elements have another size. */
+/* Fills a zeroed filter from its types; `decoded` is that of open. ENOMEM, EIO when the array's elements have another size. */
+int filter_init(struct filter *filter, const struct number *plain, const struct number *stored,
+				const struct repr *decoded);
+
+/* The same in new memory. */
 int filter_new(const struct number *plain, const struct number *stored, const struct repr *decoded,
 			   struct filter **ret_filter);
 
@@ -42,7 +47,13 @@ int filter_decode(const struct codec *codec, const void *src, size_t size, void 
 int filter_parse_types(const struct json *config, const struct repr *decoded, struct number *ret_plain,
 					   struct number *ret_stored);
 
+/* An integer or float type, that of the array: what scale_offset and cast_value take. ENOTSUP for any other. */
+int filter_parse_array_type(const struct repr *decoded, struct number *ret_type);
+
+/* EIO for a member of a configuration that is not in a NULL-terminated list: its registered codec allows no other. */
+int filter_check_members(const struct json *config, const char *const *members);
+
 /* The work of filters that only convert. */
-void filter_cast(const struct filter *filter, struct filter_state *state, const void *stored, void *plain, size_t n);
+int filter_cast(const struct filter *filter, struct filter_state *state, const void *stored, void *plain, size_t n);
 
 #endif

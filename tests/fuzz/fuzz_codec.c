@@ -17,7 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 #define HEAD_BYTES 4
 
 static const uint8_t fill[8] = {1, 2, 3, 4, 5, 6, 7, 8};
-static const struct dtype int32 = {.kind = DTYPE_INT, .size = 4, .swap_unit = 4};
+static const struct dtype int32 = {.kind = DTYPE_INT, .size = 4, .swap_unit = 4, .descr = "<i4"};
 
 /* An array of 2 x n elements of 4 bytes, in the configurations that array codecs need. */
 static const char *const configs[] = {
@@ -41,6 +41,26 @@ static const char *const configs[] = {
 	"\"codecs\":[{\"name\":\"bytes\",\"configuration\":{\"endian\":\"big\"}}],"
 	"\"index_codecs\":[{\"name\":\"bytes\",\"configuration\":{\"endian\":\"big\"}}]}",
 };
+
+/* Codecs that allow no members of others. */
+static const struct {
+	const struct codec_ops *ops;
+	const char *configs[ARRAY_LEN(configs)];
+} strict[] = {
+	{&cast_value_codec_ops,
+	 {"{\"data_type\":\"float64\",\"out_of_range\":\"clamp\",\"rounding\":\"nearest-away\"}",
+	  "{\"data_type\":\"float64\",\"out_of_range\":\"wrap\",\"scalar_map\":{\"decode\":[[\"NaN\",-1],[0,7]]}}",
+	  "{\"data_type\":\"uint64\"}"}},
+	{&scale_offset_codec_ops, {"{\"offset\":-2147483648,\"scale\":-1}", "{\"scale\":3}", "{}"}},
+};
+
+static const char *config_of(const struct codec_ops *ops, size_t variant)
+{
+	for (size_t i = 0; i < ARRAY_LEN(strict); i++)
+		if (strict[i].ops == ops)
+			return strict[i].configs[variant];
+	return configs[variant];
+}
 
 static void decode(const struct codec *codec, const uint8_t *src, size_t size, size_t room)
 {
@@ -67,7 +87,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const struct codec_ops *ops = codec_rows[data[0] % n_rows];
 	if (!ops->decode)
 		return 0; /* not built */
-	const char *config = configs[data[1] % ARRAY_LEN(configs)];
+	const char *config = config_of(ops, data[1] % ARRAY_LEN(configs));
 	bool is_array = ops->kind != CODEC_BYTES_BYTES;
 	uint64_t columns = load_le16(data + 2) % 1024 + 1u;
 	struct repr repr = {.ndim = 2, .shape = {2, columns}, .item_size = 4, .swap_unit = 4, .dtype = &int32};
