@@ -4,6 +4,7 @@
 Only Python's standard library: zstd and lz4 seeds are written out by hand. Run it again after codec_rows changed, since a
 codec is chosen by its row's number.
 """
+import base64
 import bz2
 import gzip
 import json
@@ -13,8 +14,8 @@ import struct
 import zlib
 
 ROWS = [
-    "adler32", "astype", "base64", "bitround", "blosc", "bytes", "bz2", "crc32", "crc32c", "delta", "fixedscaleoffset", "fletcher32", "gzip",
-    "imagecodecs_snappy", "jenkins_lookup3", "lz4", "lzma", "nvcomp_batch", "numcodecs.packbits", "packbits", "quantize", "reshape",
+    "adler32", "astype", "base64", "bitround", "blosc", "bytes", "bz2", "cast_value", "crc32", "crc32c", "delta", "fixedscaleoffset", "fletcher32", "gzip",
+    "imagecodecs_snappy", "jenkins_lookup3", "lz4", "lzma", "nvcomp_batch", "numcodecs.packbits", "packbits", "quantize", "reshape", "scale_offset",
     "sharding_indexed", "shuffle", "transpose", "zarrs.squeeze", "zlib", "zstd",
 ]
 TEXT = b"Hello zarrfs"
@@ -104,6 +105,29 @@ def codec_seeds():
     yield seed("nvcomp-zstd", "nvcomp_batch", 12, zstd(TEXT), 2)
     yield seed("packbits-first", "packbits", 2, b"\6" + bytes(range(22)))
     yield seed("packbits-last-bit", "packbits", 2, bytes(range(24)), 1)
+    yield seed("adler32", "adler32", 12, struct.pack("<I", zlib.adler32(TEXT)) + TEXT)
+    yield seed("astype", "astype", 6, struct.pack(">6f", 1.5, -300, float("nan"), float("inf"), 3e9, 1e30))
+    yield seed("astype-complex", "astype", 32, struct.pack("<4f", 1.5, float("inf"), -0.0, 3e38), 1)
+    yield seed("base64", "base64", 12, base64.b64encode(TEXT))
+    yield seed("base64-padded", "base64", 12, base64.b64encode(TEXT[:10]))
+    floats = struct.pack("<6d", 1.5, -2.5, 0.5, 3e9, -3e9, float("inf"))
+    yield seed("cast_value", "cast_value", 2, floats)
+    yield seed("cast_value-map", "cast_value", 1, struct.pack("<4d", float("nan"), 0, -2.0**40, 1e300), 1)
+    yield seed("cast_value-integers", "cast_value", 1, struct.pack("<4Q", 0, 2**31 - 1, 2**31, 2**64 - 1), 2)
+    yield seed("crc32", "crc32", 12, struct.pack("<I", zlib.crc32(TEXT)) + TEXT)
+    yield seed("crc32-end", "crc32", 12, struct.pack("<I", zlib.crc32(TEXT)) + TEXT, 1)
+    yield seed("delta", "delta", 24, struct.pack("<6d", 1, -1, 2**40, float("nan"), -1e300, 0.5))
+    yield seed("delta-halves", "delta", 12, struct.pack("<6e", 1, -1, 65504, 65504, 0.1, -0.0), 1)
+    yield seed("fixedscaleoffset", "fixedscaleoffset", 24, struct.pack("<6d", 1, -1, 2**40, float("nan"), -1e300, 0.5))
+    yield seed("fixedscaleoffset-zero", "fixedscaleoffset", 12, struct.pack("<6e", 1, -1, 65504, 0, 0.1, -0.0), 1)
+    yield seed("fletcher32", "fletcher32", 12, TEXT + bytes(4))
+    yield seed("jenkins_lookup3", "jenkins_lookup3", 12, TEXT + bytes(4))
+    yield seed("numcodecs-packbits", "numcodecs.packbits", 13, b"\3\xaa\x50")
+    yield seed("numcodecs-packbits-padding", "numcodecs.packbits", 13, b"\x08\xaa\x50")
+    yield seed("quantize", "quantize", 24, struct.pack("<6d", 1, -1, 2**40, float("nan"), -1e300, 0.5))
+    yield seed("scale_offset", "scale_offset", 2, struct.pack("<6i", 0, 1, -1, -(2**31), 2**31 - 1, 7))
+    yield seed("scale_offset-remainder", "scale_offset", 2, struct.pack("<6i", 0, 3, -3, 6, 9, 7), 1)
+    yield seed("shuffle", "shuffle", 12, bytes(range(12)))
     yield seed("reshape", "reshape", 2, bytes(range(24)))
     yield seed("squeeze", "zarrs.squeeze", 2, bytes(range(24)))
     yield seed("sharding-end", "sharding_indexed", 1, shard([lz4(b"abcd"), None, lz4(b"efgh"), lz4(b"ijkl")]))
@@ -146,6 +170,10 @@ def pipeline_seeds():
     yield seed("nested-transposed", [codec("transpose", order=[0, 1, 2]), nested], inner + index + crc32c(index))
     yield seed("sharding-gzip", [sharding([4, 6, 8], [little], [little]), "gzip"],
                gzip.compress(shard([chunk]), mtime=0))
+    scaled = [codec("scale_offset", offset=100, scale=10), codec("cast_value", data_type="int16", out_of_range="wrap")]
+    yield seed("scaled-sharded", scaled + [sharding([2, 6, 8], [little], [little])], shard([bytes(192), None]))
+    filters = [codec("numcodecs.delta", dtype="<i4", astype=">i2"), codec("numcodecs.fixedscaleoffset", dtype="i2", astype="f8", offset=1, scale=0)]
+    yield seed("filters", filters + [little, codec("numcodecs.shuffle"), codec("numcodecs.fletcher32")], bytes(192 * 8 + 4))
     yield seed("unknown", [little, codec("jpegxl")], chunk)
     yield seed("no-chain", ["zstd", little], chunk)
     yield seed("nodiv", [sharding([3, 6, 8], [little], [little])], chunk)
