@@ -9,6 +9,8 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "codec/codec.h"
+#include "meta/dtype.h"
+#include "store/store.h"
 #include "tools/command.h"
 #ifdef HAVE_FUSE
 #include "fuse/mount.h"
@@ -44,9 +46,14 @@ static void print_version(void)
 {
 	autostr(codecs);
 	autostr(libraries);
+	autostr(stores);
+	autostr(missing);
 	codec_known(&codecs);
+	store_known(&stores, &missing);
 	codec_libraries(&libraries);
-	printf("zarrfs %s\ncodecs: %s\nlibraries: %s, %s\n", ZARRFS_VERSION, codecs.text, libraries.text, json_library());
+	printf("zarrfs %s\ncodecs: %s\ndata types: %s\nstores: %s\nstores not built in: %s\n", ZARRFS_VERSION, codecs.text, dtype_known(),
+		   stores.text, missing.text);
+	printf("libraries: %s, %s\n", libraries.text, json_library());
 #ifdef HAVE_FUSE
 	printf("libfuse: %s\n", mount_fuse_version());
 #else

@@ -119,6 +119,14 @@ static size_t without_suffix(const char *name, size_t n, const char *suffix)
 	return n > strlen(suffix) && ends_with(name, n, suffix) ? n - strlen(suffix) : n;
 }
 
+void store_known(struct str *built, struct str *missing)
+{
+	for (size_t i = 0; i < ARRAY_LEN(schemes); i++) {
+		struct str *str = schemes[i].ops ? built : missing;
+		str_appendf(str, "%s%s", str->size ? ", " : "", schemes[i].name);
+	}
+}
+
 /* Of "a.zarr", "a.zip", "a.zarr.zip" and "a.json": "a". */
 static char *base_name_of(const char *path)
 {

@@ -13,6 +13,7 @@
 
 #include "base/buf.h"
 
+struct str;
 struct store; /* an opened store; const after open */
 struct value; /* one opened value; counted, any thread; all its reads are of one version */
 
@@ -106,5 +107,8 @@ void store_write_abort(struct store_write *write);
 
 /* How many fetches at once suit the store (a disk: some, a remote store: many). */
 int store_concurrency(const struct store *store);
+
+/* Names of the table, separated by ", ": of the stores that are built in, and of those that are only known. */
+void store_known(struct str *built, struct str *missing);
 
 #endif
