@@ -199,12 +199,12 @@ static int run_check(int argc, char **argv)
 	int n, code;
 	if (!command_parse(&check_command, argc, argv, &values, &n, &code))
 		return code;
-	progress_note_signals();
 	log_set_level(LOG_LEVEL_ERROR);
 	struct session session;
 	int rc = session_open(argv[0], &values.fs, &session);
 	if (rc)
 		return command_fail(rc);
+	progress_note_signals(); /* until here a signal ends the process */
 	code = check_session(&session, &values);
 	session_close(&session);
 	return command_flush(code);

@@ -51,8 +51,8 @@ static void print_version(void)
 	codec_known(&codecs);
 	store_known(&stores, &missing);
 	codec_libraries(&libraries);
-	printf("zarrfs %s\ncodecs: %s\ndata types: %s\nstores: %s\nstores not built in: %s\n", ZARRFS_VERSION, codecs.text, dtype_known(),
-		   stores.text, missing.text);
+	printf("zarrfs %s\ncodecs: %s\ndata types: %s\nstores: %s\nstores not built in: %s\n", ZARRFS_VERSION, codecs.text,
+		   dtype_known(), stores.text, missing.text);
 	printf("libraries: %s, %s\n", libraries.text, json_library());
 #ifdef HAVE_FUSE
 	printf("libfuse: %s\n", mount_fuse_version());

@@ -31,5 +31,9 @@
 #define LIMIT_REFERENCE_BYTES (UINT64_C(1) << 30)
 #define LIMIT_REFERENCE_MADE (1u << 20) /* keys that its `gen` makes */
 #define LIMIT_REFERENCE_MADE_BYTES ((size_t)64 << 20)
+#define LIMIT_REFERENCE_TEMPLATES 1024
+#define LIMIT_REFERENCE_EXPRESSIONS 16				/* in one text */
+#define LIMIT_REFERENCE_RENDERED ((size_t)64 << 10) /* bytes of a text after its templates */
+#define LIMIT_REFERENCE_URL_BYTES ((size_t)16 << 10)
 
 #endif

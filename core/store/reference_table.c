@@ -23,6 +23,7 @@ struct reader {
 	size_t capacity;
 	size_t base; /* where the walked object is in the text */
 	struct str made;
+	size_t made_bytes; /* of keys that are none, too */
 	uint64_t ignored;
 	struct str first_ignored;
 };
@@ -120,10 +121,11 @@ static int take_made(void *arg, const struct str *key, const struct str *value)
 {
 	struct reader *reader = arg;
 	struct str *made = &reader->made;
+	reader->made_bytes += key->size + 1 + value->size;
+	if (reader->made_bytes > LIMIT_REFERENCE_MADE_BYTES)
+		return err_set(EFBIG, "more than %zu bytes of keys", LIMIT_REFERENCE_MADE_BYTES);
 	if (!is_key(reader, key->text, key->size))
 		return 0;
-	if (made->size + key->size + 1 + value->size > LIMIT_REFERENCE_MADE_BYTES)
-		return err_set(EFBIG, "more than %zu bytes of keys", LIMIT_REFERENCE_MADE_BYTES);
 	size_t at = reader->table->text_size + made->size;
 	str_append_bytes(made, key->text, key->size + 1);
 	str_append_bytes(made, value->text, value->size);
@@ -202,6 +204,9 @@ static int read_version1(struct reader *reader, const struct parts *parts)
 		rc = parse_part(table->text, parts->templates, "templates", &table->templates);
 	if (!rc && table->templates && json_type(table->templates) != JSON_OBJECT)
 		rc = err_set(EIO, "templates: not an object");
+	/* each is looked for among all, for every key that `gen` makes */
+	if (!rc && table->templates && json_count(table->templates) > LIMIT_REFERENCE_TEMPLATES)
+		rc = err_set(EFBIG, "templates: more than %d", LIMIT_REFERENCE_TEMPLATES);
 	if (rc)
 		return rc;
 	reader->base = parts->refs.offset;

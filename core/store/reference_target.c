@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/limits.h"
 #include "store/reference_impl.h"
 
 /* ---------------------------------------------------------------- paths */
@@ -141,6 +142,8 @@ static int locate_beneath(const struct reference_folder *folder, const char *pat
 
 int reference_locate(const struct reference_folders *folders, const char *url, struct store **ret_dir, char **ret_key)
 {
+	if (strlen(url) > LIMIT_REFERENCE_URL_BYTES)
+		return err_set(EFBIG, "a url of %zu bytes, the limit is %zu", strlen(url), LIMIT_REFERENCE_URL_BYTES);
 	const char *path = local_path(url);
 	if (!path)
 		return err_set(ENOTSUP, "%s: not a local file", url);

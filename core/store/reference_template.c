@@ -145,7 +145,10 @@ int reference_render(const char *text, const struct json *templates, const struc
 {
 	if (strstr(text, "{%") || strstr(text, "{#"))
 		return err_set(ENOTSUP, "{%% and {# of Jinja are not read");
+	int n = 0;
 	for (const char *open; (open = strstr(text, "{{"));) {
+		if (++n > LIMIT_REFERENCE_EXPRESSIONS)
+			return err_set(EFBIG, "more than %d expressions", LIMIT_REFERENCE_EXPRESSIONS);
 		const char *close = strstr(open, "}}");
 		if (!close)
 			return err_set(EIO, "{{ without }}");
@@ -153,8 +156,8 @@ int reference_render(const char *text, const struct json *templates, const struc
 		int rc = render_expression(open + 2, close, templates, variables, n_variables, out);
 		if (rc)
 			return rc;
-		if (out->size > LIMIT_JSON_BYTES)
-			return err_set(EFBIG, "a text of templates of more than %llu bytes", (unsigned long long)LIMIT_JSON_BYTES);
+		if (out->size > LIMIT_REFERENCE_RENDERED)
+			return err_set(EFBIG, "a text of templates of more than %zu bytes", LIMIT_REFERENCE_RENDERED);
 		text = close + 2;
 	}
 	str_append(out, text);

@@ -602,6 +602,46 @@ START_TEST(a_long_text_is_decoded_by_a_thread_that_may_wait)
 }
 END_TEST
 
+static void open_limited(struct str *text, int wanted, const char *message)
+{
+	ck_assert(!text->failed);
+	int rc = open_text(text->text, NULL);
+	ck_assert_msg(rc == wanted, "%d in place of %d: %s", rc, wanted, err_message());
+	if (message)
+		ck_assert_msg(strstr(err_message(), message), "%s", err_message());
+	store_close(store);
+	store = NULL;
+}
+
+/* Each at its limit and one past it. */
+START_TEST(what_templates_and_gen_can_cost_is_bounded)
+{
+	for (int more = 0; more < 2; more++) {
+		autostr(templates);
+		str_append(&templates, "{\"version\":1,\"templates\":{");
+		for (int i = 0; i < LIMIT_REFERENCE_TEMPLATES + more; i++)
+			str_appendf(&templates, "%s\"t%d\":\"x\"", i ? "," : "", i);
+		str_append(&templates, "},\"refs\":{\".zgroup\":\"{}\"}}");
+		open_limited(&templates, more ? -EFBIG : 0, more ? "templates: more than 1024" : NULL);
+
+		autostr(expressions);
+		str_append(&expressions,
+				   "{\"version\":1,\"refs\":{\".zgroup\":\"{}\"},\"gen\":[{\"key\":\"k{{i}}\",\"url\":\"");
+		for (int i = 0; i < LIMIT_REFERENCE_EXPRESSIONS + more; i++)
+			str_append(&expressions, "{{i}}");
+		str_append(&expressions, "\",\"dimensions\":{\"i\":{\"stop\":2}}}]}");
+		open_limited(&expressions, more ? -EFBIG : 0, more ? "more than 16 expressions" : NULL);
+	}
+	/* keys that are none cost what others do: 2,000 of 40,000 bytes */
+	autostr(made);
+	str_append(&made, "{\"version\":1,\"refs\":{\".zgroup\":\"{}\"},\"gen\":[{\"key\":\"/{{i}}\",\"url\":\"");
+	for (int i = 0; i < 4000; i++)
+		str_append(&made, "0123456789");
+	str_append(&made, "\",\"dimensions\":{\"i\":{\"stop\":2000}}}]}");
+	open_limited(&made, -EFBIG, "bytes of keys");
+}
+END_TEST
+
 static Suite *reference_suite(void)
 {
 	Suite *suite = suite_create("reference");
@@ -622,6 +662,7 @@ static Suite *reference_suite(void)
 	tcase_add_test(references, a_large_document_takes_its_size_and_a_table);
 	tcase_add_test(references, a_file_over_the_limit_is_refused_unread);
 	tcase_add_test(references, a_long_text_is_decoded_by_a_thread_that_may_wait);
+	tcase_add_test(references, what_templates_and_gen_can_cost_is_bounded);
 	suite_add_tcase(suite, references);
 	return suite;
 }
