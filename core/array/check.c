@@ -189,6 +189,9 @@ static int check_whole(struct check *check, const struct piece *shard, struct op
 	check->walk_memory += memory;
 	rc = read_bytes(opened, 0, shard->size, &opened->whole);
 	rc = rc ? check_tell(check, shard, check_kind_of(check, rc), rc) : check_shard(check, shard, opened);
+	/* its jobs hold the shard, which is charged to the walk */
+	if (!rc)
+		rc = check_settle(check);
 	check->walk_memory -= memory;
 	buf_unref(opened->whole);
 	return rc;

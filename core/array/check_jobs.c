@@ -290,7 +290,7 @@ static void reap(struct check *check)
 	}
 }
 
-static bool has_room(const struct check *check, uint64_t bytes)
+static bool has_room(struct check *check, uint64_t bytes)
 {
 	uint64_t budget = cache_budget(check->array->env.cache), used = check->walk_memory + check->jobs_memory;
 	return check->n < MOST_JOBS && (!check->jobs_memory || (used <= budget && bytes <= budget - used));
@@ -304,17 +304,32 @@ static void look_around(struct check *check)
 	pthread_cond_timedwait(&check->cond, &check->lock, &time);
 }
 
-int check_wait(struct check *check, uint64_t bytes)
+static bool no_job_runs(struct check *check, uint64_t bytes)
+{
+	return !check->jobs_memory;
+}
+
+static int wait_until(struct check *check, bool (*is_so)(struct check *check, uint64_t bytes), uint64_t bytes)
 {
 	for (;;) {
 		reap(check);
 		if (!check->sink->go_on(check->sink->arg, check->counts))
 			return err_set(EINTR, "interrupted");
 		autolock(&check->lock);
-		if (has_room(check, bytes))
+		if (is_so(check, bytes))
 			return 0;
 		look_around(check);
 	}
+}
+
+int check_wait(struct check *check, uint64_t bytes)
+{
+	return wait_until(check, has_room, bytes);
+}
+
+int check_settle(struct check *check)
+{
+	return wait_until(check, no_job_runs, 0);
 }
 
 bool check_end(struct check *check)

@@ -46,6 +46,9 @@ bool check_end(struct check *check);
 /* Waits until the budget has room for so many bytes, or nothing else has any of it. EINTR: the sink wants no more. */
 int check_wait(struct check *check, uint64_t bytes);
 
+/* Waits until no job runs: what they hold is free. -EINTR. */
+int check_settle(struct check *check);
+
 /* Fetches and decodes a chunk of an opened value (NULL: the chunk is a value, yet to be opened). EINTR, ENOMEM. */
 int check_start(struct check *check, const struct piece *piece, const struct opened *opened);
 
