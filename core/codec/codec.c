@@ -133,9 +133,14 @@ enum codec_kind codec_kind(const struct codec_ops *ops, bool v2)
 
 void codec_known(struct str *str)
 {
-	for (const struct codec_ops *const *row = codec_rows; *row; row++)
-		if ((*row)->decode)
-			str_appendf(str, "%s%s", str->size ? ", " : "", (*row)->name ? (*row)->name : (*row)->v2_id);
+	const char *last = NULL;
+	for (const struct codec_ops *const *row = codec_rows; *row; row++) {
+		const char *name = (*row)->name ? (*row)->name : (*row)->v2_id;
+		/* packbits are two */
+		if ((*row)->decode && !same(name, last))
+			str_appendf(str, "%s%s", str->size ? ", " : "", name);
+		last = name;
+	}
 }
 
 int codec_open(const struct codec_spec *spec, bool v2, const struct repr *decoded, uint64_t bytes,

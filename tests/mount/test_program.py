@@ -1,9 +1,11 @@
 """The program without a mount: cat, ls, info, pack, --help, --version. The same bytes as the mount."""
 import json
 import os
+import re
 
 import numpy as np
 import pytest
+from mounts import TOP
 
 SUBCOMMANDS = ["mount", "umount", "ls", "info", "cat", "check", "pack"]
 
@@ -97,6 +99,16 @@ def test_help_names_the_subcommands(run):
     assert done.returncode == 0
     for command in SUBCOMMANDS:
         assert command in done.stdout
+
+
+def test_the_readme_names_what_is_built_in_and_nothing_else(run):
+    told = run("--version").stdout
+    with open(os.path.join(TOP, "README.md")) as f:
+        readme = f.read()
+    for line, row, more in (("codecs", "codecs", {"numcodecs.*"}), ("data types", "names of types in v3", set())):
+        built_in = set(re.search(f"^{line}: (.*)$", told, re.M)[1].split(", "))
+        named = set(re.findall("`([^`]+)`", re.search(rf"^\| {row} \|.*$", readme, re.M)[0]))
+        assert named - more == built_in
 
 
 def test_version_names_the_libraries(run):
