@@ -8,7 +8,7 @@ import zlib
 from typing import Any, Callable, NamedTuple
 
 import numpy as np
-from write_types import FOREIGN, RECORDS, copy_fields
+from write_types import FOREIGN, RECORDS, copy_fields, little
 
 # writer and format: how many of a hundred arrays of an ordinary run
 BATCHES = {"zarr3-v3": 28, "zarr3-v2": 14, "zarr2-v2": 22, "tensorstore-v3": 16, "tensorstore-v2": 8, "zarrs-v3": 12}
@@ -339,6 +339,20 @@ def values(case):
     return whole
 
 
+def elements(case, store):
+    """(descr of the .npy, bytes of the .raw): the array as it must be shown."""
+    row, whole = TYPES[case["type"]], values(case)
+    if row.shown:
+        if case["type"] in ("int4", "int2"):
+            whole = whole.astype("i1")
+        return row.shown, np.ascontiguousarray(whole).tobytes()
+    shown = little(whole)
+    if case["lossy"]:
+        with open(f"{store}.want/{case['path']}.bin", "rb") as file:
+            return np.lib.format.dtype_to_descr(shown.dtype), file.read()
+    return np.lib.format.dtype_to_descr(shown.dtype), np.ascontiguousarray(shown).tobytes()
+
+
 # ---------------------------------------------------------------- what a writer does wrong by itself
 
 
@@ -350,7 +364,7 @@ def _has_values(case):
     return any(codec["kind"] == "values" for codec in case["chain"])
 
 
-def _loses_its_fill(case):
+def loses_its_fill(case):
     """-0.0, which zarr-python 2 takes for zero, and complex infinities: a + 1j * b makes NaN of them."""
     fill = fill_of(case)
     parts = [] if fill is None or fill.dtype.kind not in "fc" else [fill.real, fill.imag]
@@ -359,7 +373,7 @@ def _loses_its_fill(case):
 
 # Such cases are drawn again: the writer does not read back what it was given. Who is right is in README.md, "Where readers differ".
 FLAWS = [
-    ("zarr2-v2", _loses_its_fill),
+    ("zarr2-v2", loses_its_fill),
     ("tensorstore-v3", lambda case: case["type"] == "float8_e8m0fnu"),  # spells fill values that are none
     # numcodecs' delta flattens a transposed chunk in the order of its memory
     ("zarr3-v3", lambda case: case["transpose"] and _has(case, "delta")),

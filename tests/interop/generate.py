@@ -3,11 +3,13 @@
 
   generate.py --seed 7 --count 2000            one run; prints its seed, and for each wrong array the command that repeats it
   generate.py --case zarr3-v3:7:123            one array: prints it, and keeps its store
+  generate.py --others --seed 7 --count 500    each array read by the libraries that did not write it: who differs
   generate.py --ledger --until 100000          runs of 2,000 with the next seeds, each a line in ledger.jsonl, until so many are right
 
 The program is $ZARRFS (build/zarrfs), zarr-python 2.18 runs in $ZARRFS_ZARR2 (.venv/zarr2/bin/python).
 """
 import argparse
+import collections
 import contextlib
 import io
 import json
@@ -26,9 +28,9 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
 sys.path[:0] = [HERE, os.path.join(os.path.dirname(HERE), "mount")]
 
-from draw import BATCHES, CODECS, TYPES, draw, numpy_dtype, share, values  # noqa: E402
+import read_drawn  # noqa: E402
+from draw import BATCHES, CODECS, TYPES, draw, elements, share  # noqa: E402
 from mounts import Mounts  # noqa: E402
-from write_types import little  # noqa: E402
 
 LEDGER = os.path.join(HERE, "ledger.jsonl")
 RUN = 2000
@@ -65,20 +67,6 @@ def write(cases, store):
 
 
 # ---------------------------------------------------------------- what is right
-
-
-def elements(case, store):
-    """(descr of the .npy, bytes of the .raw): the array as it must be shown."""
-    row, whole = TYPES[case["type"]], values(case)
-    if row.shown:
-        if case["type"] in ("int4", "int2"):
-            whole = whole.astype("i1")
-        return row.shown, np.ascontiguousarray(whole).tobytes()
-    shown = little(whole)
-    if case["lossy"]:
-        with open(f"{store}.want/{case['path']}.bin", "rb") as file:
-            return np.lib.format.dtype_to_descr(shown.dtype), file.read()
-    return np.lib.format.dtype_to_descr(shown.dtype), np.ascontiguousarray(shown).tobytes()
 
 
 def npy_header(descr, shape):
@@ -174,6 +162,36 @@ def run_seed(seed, count, only=None):
     return arrays, wrong
 
 
+# ---------------------------------------------------------------- other readers
+
+
+def read_with_others(batch, seed, numbers):
+    """{reader: {case: [verdict, why]}} of the arrays of a batch, each read by every library that did not write it; and the cases."""
+    built = built_in(program())
+    cases = [draw(batch, seed, number, built) for number in numbers]
+    verdicts = {}
+    with tempfile.TemporaryDirectory(prefix="zarrfs-drawn-") as folder:
+        store = os.path.join(folder, batch + ".zarr")
+        write(cases, store)
+        for reader in read_drawn.readers_of(batch):
+            python = IN_ITS_OWN_ENVIRONMENT.get(reader, sys.executable)
+            words = [python, "-B", "-W", "ignore", os.path.join(HERE, "read_drawn.py"), reader, store]
+            done = subprocess.run(words, input=json.dumps(cases), text=True, check=True, capture_output=True, timeout=600)
+            verdicts[reader] = json.loads(done.stdout.splitlines()[-1])
+    return verdicts, {case["id"]: case for case in cases}
+
+
+def print_others(seed, count, only):
+    for batch in BATCHES if only is None else [only]:
+        verdicts, cases = read_with_others(batch, seed, range(share(batch, count)))
+        for reader, judged in verdicts.items():
+            sums = collections.Counter(verdict for verdict, _ in judged.values())
+            print(f"{batch:15} read by {reader:12} {dict(sums)}")
+            for case, (verdict, why) in judged.items():
+                if verdict in ("differs", "fails"):
+                    print(f"  {verdict} {case} {read_drawn.known(reader, cases[case]) or 'NOT KNOWN'}: {why}")
+
+
 # ---------------------------------------------------------------- the ledger
 
 
@@ -226,6 +244,7 @@ def main():
     parser.add_argument("--count", type=int, default=RUN)
     parser.add_argument("--batch", choices=BATCHES)
     parser.add_argument("--case")
+    parser.add_argument("--others", action="store_true")
     parser.add_argument("--ledger", action="store_true")
     parser.add_argument("--until", type=int, default=100000)
     parser.add_argument("--minutes", type=float, default=1e6)
@@ -234,6 +253,9 @@ def main():
         run_one(chosen.case)
     if chosen.ledger:
         run_ledger(chosen.until, chosen.minutes)
+        return
+    if chosen.others:
+        print_others(chosen.seed, chosen.count, chosen.batch)
         return
     print(f"seed {chosen.seed}; not built in, so not drawn: {', '.join(not_built(built_in(program()))) or 'nothing'}", flush=True)
     started = time.monotonic()
