@@ -109,6 +109,10 @@ def test_the_readme_names_what_is_built_in_and_nothing_else(run):
         built_in = set(re.search(f"^{line}: (.*)$", told, re.M)[1].split(", "))
         named = set(re.findall("`([^`]+)`", re.search(rf"^\| {row} \|.*$", readme, re.M)[0]))
         assert named - more == built_in
+    stores = set(re.search("^stores: (.*)$", told, re.M)[1].split(", "))
+    in_words = {"file": "a local directory", "zip": "a zip file", "reference": "a kerchunk reference file"}
+    row = re.search(r"^\| stores \|.*$", readme, re.M)[0]
+    assert stores - {"mem"} == {store for store, words in in_words.items() if words in row}  # mem is the tests'
 
 
 def test_version_names_the_libraries(run):
