@@ -36,7 +36,7 @@ def open_tensorstore(store, case):
 def bytes_of(case, array):
     if array.dtype.itemsize == 0:  # TensorStore shows bytes and characters as a dimension of their own, of a type that numpy cannot copy
         return ctypes.string_at(array.ctypes.data, int(np.prod(array.shape)))
-    if array.dtype.kind == "U":
+    if array.dtype.kind in "SU":
         array = array.astype(numpy_dtype(case["type"]))  # zarr-python shortens a scalar
     if TYPES[case["type"]].shown:
         array = array.astype("i1") if case["type"] in ("int2", "int4") else array
@@ -78,6 +78,7 @@ def read(reader, store, cases):
 KNOWN = [
     ("zarrs, big-endian complex", "zarrs", lambda case: case["type"] in ("<c8", "<c16") and case.get("endian") == "big"),
     ("zarr-python 2, fill values", "zarr2", loses_its_fill),
+    ("zarr-python 2, fletcher32 as the compressor", "zarr2", lambda case: case["chain"] and case["chain"][-1]["name"] == "fletcher32"),
 ]
 
 
