@@ -22,8 +22,7 @@ static int convert_open(const struct number *plain, const struct number *stored,
 static int astype_open(const struct json *config, bool v2, const struct repr *decoded, struct codec **ret_codec)
 {
 	struct number plain, stored, array;
-	bool is_known = decoded && decoded->dtype && number_of_dtype(decoded->dtype, &array);
-	int rc = number_parse(config, "decode_dtype", is_known ? &array : NULL, &plain);
+	int rc = number_parse(config, "decode_dtype", filter_array_number(decoded, &array), &plain);
 	if (!rc)
 		rc = number_parse(config, "encode_dtype", NULL, &stored);
 	return rc ? rc : convert_open(&plain, &stored, decoded, ret_codec);

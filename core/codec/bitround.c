@@ -3,7 +3,6 @@
  * numcodecs "bitround").
  */
 #include <errno.h>
-#include <string.h>
 
 #include "base/err.h"
 #include "codec/codec_impl.h"
@@ -17,22 +16,6 @@ static int bitround_open(const struct json *config, bool v2, const struct repr *
 	return 0;
 }
 
-static bool bitround_is_noop(const struct codec *codec)
-{
-	return true;
-}
-
-static int bitround_decode(const struct codec *codec, const void *src, size_t size, void *dst, size_t room,
-						   size_t *ret_size)
-{
-	if (size == 0 || size > room)
-		return err_set(EIO, "%zu bytes, expected %zu", size, room);
-	if (dst != src)
-		memmove(dst, src, size);
-	*ret_size = size;
-	return 0;
-}
-
 const struct codec_ops bitround_codec_ops = {
 	.name = "bitround",
 	.v2_id = "bitround",
@@ -42,6 +25,6 @@ const struct codec_ops bitround_codec_ops = {
 	.in_place = true,
 	.open = bitround_open,
 	.close = codec_close_plain,
-	.is_noop = bitround_is_noop,
-	.decode = bitround_decode,
+	.is_noop = codec_is_always_noop,
+	.decode = codec_copy,
 };

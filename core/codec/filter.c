@@ -16,12 +16,16 @@ static const struct filter *filter_of(const struct codec *codec)
 	return container_of(codec, const struct filter, codec);
 }
 
+const struct number *filter_array_number(const struct repr *decoded, struct number *array)
+{
+	return decoded && decoded->dtype && number_of_dtype(decoded->dtype, array) ? array : NULL;
+}
+
 int filter_parse_types(const struct json *config, const struct repr *decoded, struct number *ret_plain,
 					   struct number *ret_stored)
 {
 	struct number plain, array;
-	bool is_known = decoded && decoded->dtype && number_of_dtype(decoded->dtype, &array);
-	int rc = number_parse(config, "dtype", is_known ? &array : NULL, &plain);
+	int rc = number_parse(config, "dtype", filter_array_number(decoded, &array), &plain);
 	if (!rc)
 		rc = number_parse(config, "astype", &plain, ret_stored);
 	if (!rc)

@@ -53,6 +53,9 @@ int filter_parse_array_type(const struct repr *decoded, struct number *ret_type)
 /* EIO for a member of a configuration that is not in a NULL-terminated list: its registered codec allows no other. */
 int filter_check_members(const struct json *config, const char *const *members);
 
+/* The type of the array's elements in v3, in `array`; NULL where it is not known, or they are no numbers. */
+const struct number *filter_array_number(const struct repr *decoded, struct number *array);
+
 /* The work of filters that only convert. */
 int filter_cast(const struct filter *filter, struct filter_state *state, const void *stored, void *plain, size_t n);
 

@@ -33,8 +33,6 @@
 #define IDLE_NS UINT64_C(1000000000)
 #define TRIM_NS UINT64_C(100000000)
 
-enum band_state { BAND_WORKING, BAND_READY, BAND_FAILED };
-
 /* A read that waits for the band. */
 struct band_waiter {
 	struct band_waiter *next;
@@ -51,7 +49,7 @@ struct band {
 	struct fs_file *file;
 	uint64_t offset, size; /* in the file */
 	/* under the file's lock */
-	enum band_state state;
+	bool is_ready; /* else it is being put together */
 	bool is_slow;  /* it waits for the store: who comes waits for its own chunks only */
 	uint64_t left; /* bytes not taken */
 	struct band_waiter *waiters;
@@ -114,7 +112,7 @@ static void band_complete(struct request *request, int rc)
 	struct band *band = container_of(request, struct band, request);
 	struct bands *bands = &band->file->bands;
 	pthread_mutex_lock(&bands->lock);
-	band->state = rc ? BAND_FAILED : BAND_READY;
+	band->is_ready = !rc; /* a failed one leaves its slot here */
 	struct band_waiter *waiters = take_waiters(band);
 	for (int i = 0; i < FS_BANDS && (rc || !band->left); i++)
 		if (bands->slots[i] == band)
@@ -201,7 +199,7 @@ static struct band *begin_band(struct fs_file *file, size_t request_size)
 	struct band **slot = NULL;
 	for (int i = 0; i < FS_BANDS; i++) {
 		const struct band *band = bands->slots[i];
-		if (band && band->state == BAND_WORKING)
+		if (band && !band->is_ready)
 			return NULL;
 		if (band)
 			end = MAX(end, band->offset + band->size);
@@ -252,8 +250,8 @@ static void trim(struct fs *fs)
 		struct bands *bands = &file->bands;
 		if (pthread_mutex_trylock(&bands->lock))
 			continue;
-		for (int i = 0; now - bands->used_ns > IDLE_NS && i < FS_BANDS; i++)
-			if (bands->slots[i] && bands->slots[i]->state != BAND_WORKING)
+		for (int i = 0; bands->used_ns + IDLE_NS < now && i < FS_BANDS; i++)
+			if (bands->slots[i] && bands->slots[i]->is_ready)
 				drop(bands, &bands->slots[i], fs);
 		pthread_mutex_unlock(&bands->lock);
 	}
@@ -273,9 +271,9 @@ struct buf *fs_take(struct fs_file *file, uint64_t offset, size_t size)
 	} else if (slot) {
 		bands->next = MAX(bands->next, offset + size);
 		(*slot)->left -= MIN(size, (*slot)->left);
-		if ((*slot)->state == BAND_READY && buf_slice((*slot)->buf, offset - (*slot)->offset, size, &taken))
+		if ((*slot)->is_ready && buf_slice((*slot)->buf, offset - (*slot)->offset, size, &taken))
 			taken = NULL;
-		if ((*slot)->state == BAND_READY && !(*slot)->left)
+		if ((*slot)->is_ready && !(*slot)->left)
 			drop(bands, slot, file->fs);
 	}
 	bands->used_ns = monotonic_ns();
@@ -295,7 +293,7 @@ bool bands_join(struct fs_file *file, uint64_t offset, size_t size, uint8_t *dst
 	{
 		autolock(&bands->lock);
 		struct band **slot = find(bands, offset, size);
-		bool may_wait = slot && (*slot)->state == BAND_WORKING && !(*slot)->is_slow;
+		bool may_wait = slot && !(*slot)->is_ready && !(*slot)->is_slow;
 		struct band_waiter *waiter = may_wait ? malloc(sizeof(*waiter)) : NULL;
 		if (!waiter)
 			return false;
