@@ -150,12 +150,8 @@ static int follow_index(struct load *load, const struct buf *buf)
 /* All of them: indexes of several openings may be cached, and the one that is out of date need not be of this load's value. */
 void load_drop_indexes(const struct load *load)
 {
-	for (int level = 0; level < load->level; level++) {
-		autobuf buf = NULL;
-		struct cache_key key = key_at(load, level);
-		if (cache_try_get(load->array->env.cache, key, &buf) && buf)
-			cache_drop(load->array->env.cache, key, buf);
-	}
+	for (int level = 0; level < load->level; level++)
+		cache_drop(load->array->env.cache, key_at(load, level));
 }
 
 void load_end_index(struct load *load, struct buf *index, int rc)

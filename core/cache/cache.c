@@ -168,18 +168,6 @@ void cache_join(struct cache *cache, struct cache_key key, struct cache_waiter *
 	add_waiter(stripe_find(stripe, &key, hash), waiter);
 }
 
-bool cache_try_get(struct cache *cache, struct cache_key key, struct buf **ret_buf)
-{
-	uint64_t hash;
-	struct stripe *stripe = stripe_of(cache, &key, &hash);
-	autolock(&stripe->lock);
-	struct entry *entry = stripe_find(stripe, &key, hash);
-	if (!entry || entry->state != ENTRY_READY)
-		return false;
-	*ret_buf = take_hit(stripe, entry, false);
-	return true;
-}
-
 bool cache_peek(struct cache *cache, struct cache_key key)
 {
 	uint64_t hash;
@@ -258,15 +246,15 @@ bool cache_abandon(struct cache *cache, struct cache_key key)
 	return true;
 }
 
-/* Drops a loaded entry that `buf` is in, or (NULL) that is on probation. */
-static void drop_entry(struct cache *cache, struct cache_key key, const struct buf *buf)
+/* Drops a loaded entry, or only one that is on probation. */
+static void drop_entry(struct cache *cache, struct cache_key key, bool kept_too)
 {
 	uint64_t hash, freed = 0;
 	struct buf *dropped = NULL;
 	struct stripe *stripe = stripe_of(cache, &key, &hash);
 	pthread_mutex_lock(&stripe->lock);
 	struct entry *entry = stripe_find(stripe, &key, hash);
-	if (entry && entry->state == ENTRY_READY && (buf ? entry->buf == buf : entry->queue == QUEUE_PROBATION))
+	if (entry && entry->state == ENTRY_READY && (kept_too || entry->queue == QUEUE_PROBATION))
 		freed = stripe_drop(stripe, entry, &dropped);
 	pthread_mutex_unlock(&stripe->lock);
 	buf_unref(dropped);
@@ -278,12 +266,12 @@ static void drop_entry(struct cache *cache, struct cache_key key, const struct b
 
 void cache_discard(struct cache *cache, struct cache_key key)
 {
-	drop_entry(cache, key, NULL);
+	drop_entry(cache, key, false);
 }
 
-void cache_drop(struct cache *cache, struct cache_key key, const struct buf *buf)
+void cache_drop(struct cache *cache, struct cache_key key)
 {
-	drop_entry(cache, key, buf);
+	drop_entry(cache, key, true);
 }
 
 void cache_drop_owner(struct cache *cache, uint64_t owner)

@@ -52,9 +52,6 @@ enum cache_answer cache_get(struct cache *cache, struct cache_key key, bool ahea
 /* The loader itself waits for the entry too, like those who join: between CACHE_LOAD and the load's end. */
 void cache_join(struct cache *cache, struct cache_key key, struct cache_waiter *waiter);
 
-/* A hit or nothing: true, and *ret_buf as for CACHE_HIT; false, and nothing has changed. */
-bool cache_try_get(struct cache *cache, struct cache_key key, struct buf **ret_buf);
-
 /* Whether the entry is there or being loaded; changes nothing. */
 bool cache_peek(struct cache *cache, struct cache_key key);
 
@@ -79,8 +76,8 @@ bool cache_abandon(struct cache *cache, struct cache_key key);
 /* A chunk that its reader has left behind: dropped at once, unless it proved worth keeping. */
 void cache_discard(struct cache *cache, struct cache_key key);
 
-/* Drops an entry if it still holds this buffer: what it says is known to be out of date. */
-void cache_drop(struct cache *cache, struct cache_key key, const struct buf *buf);
+/* Drops an entry that nobody is loading: what it says is known to be out of date. */
+void cache_drop(struct cache *cache, struct cache_key key);
 
 /* Drops every entry of an owner that nobody is loading. */
 void cache_drop_owner(struct cache *cache, uint64_t owner);

@@ -219,7 +219,9 @@ START_TEST(a_shard_whose_ranges_are_dear_is_read_whole_and_once)
 	/* a chunk that is cached must not keep the shard in memory when its index goes */
 	autobuf chunk = NULL;
 	const uint64_t coords[2] = {0, 5 / array.array->grid.chunk[1]};
-	ck_assert(cache_try_get(env.env.cache, array_key(array.array, &array.array->grid, 0, coords), &chunk));
+	int rc;
+	struct cache_key key = array_key(array.array, &array.array->grid, 0, coords);
+	ck_assert_int_eq(cache_get(env.env.cache, key, false, NULL, &chunk, &rc), CACHE_HIT);
 	ck_assert_ptr_null(chunk->parent);
 	check_well(&fixture, 0, fixture_bytes(&fixture));
 	ck_assert_uint_eq(mem_store_counts(env.env.store, "a/c/0/0").bytes, info.size);
