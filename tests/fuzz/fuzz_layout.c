@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../lib/fuzz.h"
 #include "../lib/input.h"
 
 #include "base/checked.h"
@@ -22,12 +23,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 #define SMALL_BYTES 65536
 #define SMALL_RANGE 4096
 #define WALKED 256 /* chunks of a large range that are looked at */
-
-static void check(bool holds)
-{
-	if (!holds)
-		abort();
-}
 
 struct subject {
 	struct layout layout;

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../lib/fuzz.h"
+
 #include "base/base.h"
 #include "base/checked.h"
 #include "base/json.h"
@@ -21,12 +23,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 #define SEPARATOR '\x1e'
 #define KINDS 5
 #define SLICES 64 /* members whose slice is looked at: that is quadratic */
-
-static void check(bool holds)
-{
-	if (!holds)
-		abort();
-}
 
 static void check_rc(int rc)
 {

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../lib/fuzz.h"
+
 #include "base/base.h"
 #include "fs/fs.h"
 #include "store/mem.h"
@@ -14,12 +16,6 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define ALIGN 64
-
-static void check(bool holds)
-{
-	if (!holds)
-		abort();
-}
 
 static void check_parsed(const struct view_parsed *parsed, size_t size)
 {

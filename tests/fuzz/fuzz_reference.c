@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../lib/fuzz.h"
 #include "../lib/live_bytes.h"
 #include "../lib/scratch.h"
 
@@ -26,16 +27,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 #define MEMORY_MOST ((int64_t)4 << 20)
 
 static char top[PATH_MAX];
-
-static void check(bool holds)
-{
-	if (!holds)
-		abort();
-}
-
-static void discard_line(enum log_level level, const char *line, void *arg)
-{
-}
 
 static void remove_top(void)
 {
@@ -63,18 +54,6 @@ static void set_up(void)
 static bool is_refusal(int rc)
 {
 	return rc == -EIO || rc == -ENOTSUP || rc == -EFBIG || rc == -ENOMEM || rc == -EACCES;
-}
-
-static void check_parts(struct value *value, const struct buf *whole)
-{
-	uint8_t part[64];
-	for (size_t i = 0; i < 3; i++) {
-		struct range range = {.offset = whole->size / 3 * i, .length = 1 + 20 * i, .suffix = i == 2};
-		size_t size, n = MIN(range.length, whole->size);
-		size_t at = range.suffix ? whole->size - n : MIN((size_t)range.offset, whole->size);
-		check(value_read(value, range, STORE_WAIT, part, &size) == 0);
-		check(size == MIN(n, whole->size - at) && (size == 0 || memcmp(part, whole->data + at, size) == 0));
-	}
 }
 
 static void check_value(struct store *store, const char *key)

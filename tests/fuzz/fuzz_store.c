@@ -17,6 +17,7 @@
 #include <sys/stat.h>
 
 #include "../lib/documents.h"
+#include "../lib/fuzz.h"
 #include "../lib/input.h"
 #include "../lib/live_bytes.h"
 
@@ -72,16 +73,6 @@ struct world {
 	uint64_t chunk_memory; /* that one chunk may take beside the budget: of the largest that was looked at */
 	int64_t kept;		   /* bytes that the steps that look have left behind */
 };
-
-static void check(bool holds)
-{
-	if (!holds)
-		abort();
-}
-
-static void discard_line(enum log_level level, const char *line, void *arg)
-{
-}
 
 static void set_up(void)
 {

@@ -16,6 +16,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "../lib/fuzz.h"
 #include "../lib/input.h"
 #include "../lib/live_bytes.h"
 #include "../lib/zips.h"
@@ -51,16 +52,6 @@ struct world {
 	struct store *store;
 	int visits;
 };
-
-static void check(bool holds)
-{
-	if (!holds)
-		abort();
-}
-
-static void discard_line(enum log_level level, const char *line, void *arg)
-{
-}
 
 static void set_up(void)
 {
@@ -158,18 +149,6 @@ static int open_bytes(const void *bytes, size_t size, struct store **ret_store)
 }
 
 /* ---------------------------------------------------------------- the store */
-
-static void check_parts(struct value *value, const struct buf *whole)
-{
-	uint8_t part[64];
-	for (size_t i = 0; i < 3; i++) {
-		struct range range = {.offset = whole->size / 3 * i, .length = 1 + 20 * i, .suffix = i == 2};
-		size_t size, n = MIN(range.length, whole->size);
-		size_t at = range.suffix ? whole->size - n : MIN((size_t)range.offset, whole->size);
-		check(value_read(value, range, STORE_WAIT, part, &size) == 0);
-		check(size == MIN(n, whole->size - at) && (size == 0 || memcmp(part, whole->data + at, size) == 0));
-	}
-}
 
 static void check_value(struct world *world, const char *key)
 {

@@ -7,9 +7,9 @@
 
 #include "../lib/check_main.h"
 #include "../lib/codecs.h"
+#include "../lib/hex.h"
 
 #include "base/base.h"
-#include "base/base64.h"
 #include "base/err.h"
 
 /* One codec of v2 over bytes: encoded -> decoded, both in hex. */
@@ -56,15 +56,6 @@ static const struct {
 	{"{\"id\":\"jenkins_lookup3\"}", "313233343536373839969a5d84", "313233343536373839"},
 	{"{\"id\":\"jenkins_lookup3\",\"initval\":1234}", "313233343536373839b0c0cd5e", "313233343536373839"},
 };
-
-static size_t from_hex(const char *text, uint8_t *bytes)
-{
-	size_t n = strlen(text) / 2;
-	char prefixed[128];
-	snprintf(prefixed, sizeof(prefixed), "0x%s", text);
-	ck_assert(hex_parse(prefixed, strlen(prefixed), bytes, n));
-	return n;
-}
 
 static int decode(const char *codec, const uint8_t *encoded, size_t size, size_t room, uint8_t *dst)
 {

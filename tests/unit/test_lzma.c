@@ -12,6 +12,7 @@
 #include <lzma.h>
 
 #include "../lib/check_main.h"
+#include "../lib/hex.h"
 
 #include "base/base.h"
 #include "base/endian.h"
@@ -41,19 +42,6 @@ static int decode(const char *config, const uint8_t *bytes, size_t size, void *d
 	int rc = lzma_codec_ops.decode(codec, copy, size, dst, room, ret_size);
 	lzma_codec_ops.close(codec);
 	return rc;
-}
-
-static size_t from_hex(const char *hex, uint8_t *ret_bytes)
-{
-	size_t n = 0;
-	unsigned byte;
-	for (; *hex; hex += *hex == ' ' ? 1 : 2) {
-		if (*hex == ' ')
-			continue;
-		ck_assert_int_eq(sscanf(hex, "%2x", &byte), 1);
-		ret_bytes[n++] = (uint8_t)byte;
-	}
-	return n;
 }
 
 #define XZ "{\"format\":1}"

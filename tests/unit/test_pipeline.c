@@ -9,6 +9,7 @@
 
 #include "../lib/check_main.h"
 #include "../lib/codecs.h"
+#include "../lib/hex.h"
 #include "../lib/seed.h"
 #include "base/err.h"
 #include "codec/codec_impl.h"
@@ -310,19 +311,6 @@ START_TEST(a_wrong_size_is_told_with_both_numbers)
 	}
 }
 END_TEST
-
-static size_t from_hex(const char *hex, uint8_t *ret_bytes)
-{
-	size_t n = 0;
-	unsigned byte;
-	for (; *hex; hex += *hex == ' ' ? 1 : 2) {
-		if (*hex == ' ')
-			continue;
-		ck_assert_int_eq(sscanf(hex, "%2x", &byte), 1);
-		ret_bytes[n++] = (uint8_t)byte;
-	}
-	return n;
-}
 
 #define MEMBER "1f8b0800000000000203f348cdc9c957a84a2c2a4a2b06000a68c0b90c000000"
 #define ZSTD_SIZED "28b52ffd045831000048656c6c6f20cb1f1bd7 28b52ffd04583100007a6172726673d9e0b7f1"

@@ -8,6 +8,7 @@
 
 #include "../lib/check_main.h"
 #include "../lib/codecs.h"
+#include "../lib/hex.h"
 #include "../lib/seed.h"
 #include "base/err.h"
 #include "codec/codec_impl.h"
@@ -38,19 +39,6 @@ static struct pipeline *open_good(const char *json, const struct repr *repr)
 	int rc = open_chain(json, repr, &pipeline);
 	ck_assert_msg(rc == 0, "%s: %s", json, err_message());
 	return pipeline;
-}
-
-static size_t from_hex(const char *hex, uint8_t *ret_bytes)
-{
-	size_t n = 0;
-	unsigned byte;
-	for (; *hex; hex += *hex == ' ' ? 1 : 2) {
-		if (*hex == ' ')
-			continue;
-		ck_assert_int_eq(sscanf(hex, "%2x", &byte), 1);
-		ret_bytes[n++] = (uint8_t)byte;
-	}
-	return n;
 }
 
 #define PAIR(offset, size) offset "00000000000000" size "00000000000000 "
